@@ -187,7 +187,7 @@ pub mod stack {
     pub const FLAGS: u64 = 28;
     /// `i64` bytes live now.
     pub const LIVE_BYTES: u64 = 32;
-    /// `i64` blocks live now (estimated when sampled).
+    /// `i64` recorded blocks live now.
     pub const LIVE_COUNT: u64 = 40;
     /// `i64` highest value of `LIVE_BYTES`.
     pub const PEAK_BYTES: u64 = 48;

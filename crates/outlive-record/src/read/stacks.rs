@@ -19,7 +19,7 @@ pub struct Stack {
     pub flags: u32,
     /// Bytes live at the end.
     pub live_bytes: i64,
-    /// Blocks live at the end.
+    /// Recorded blocks live at the end.
     pub live_count: i64,
     /// Highest value of `live_bytes`.
     pub peak_bytes: i64,

@@ -17,8 +17,6 @@ pub struct Acquisition {
     pub stack: StackId,
     /// Bytes it stands for: the request itself, or the weight of a sample.
     pub bytes: u64,
-    /// Blocks it stands for.
-    pub count: u64,
     /// The request.
     pub request: u64,
     /// Bits of [`crate::kind::stack_flag`] to set.
@@ -39,7 +37,7 @@ impl BoxWriter {
             .fetch_max(live.wrapping_add(bytes), Relaxed);
         region
             .i64(at.wrapping_add(stack::LIVE_COUNT))
-            .fetch_add(acquired.count as i64, Relaxed);
+            .fetch_add(1, Relaxed);
         region.u64(at.wrapping_add(stack::TOTAL_BYTES)).fetch_add(acquired.bytes, Relaxed);
         region.u64(at.wrapping_add(stack::TOTAL_COUNT)).fetch_add(1, Relaxed);
         region.u64(at.wrapping_add(stack::LAST_TIME)).store(acquired.time, Relaxed);
@@ -50,7 +48,7 @@ impl BoxWriter {
         }
         region.u64(self.fact(facts::TOTAL_BYTES)).fetch_add(acquired.bytes, Relaxed);
         region.u64(self.fact(facts::TOTAL_COUNT)).fetch_add(1, Relaxed);
-        region.i64(self.fact(facts::LIVE_COUNT)).fetch_add(acquired.count as i64, Relaxed);
+        region.i64(self.fact(facts::LIVE_COUNT)).fetch_add(1, Relaxed);
         let total = region.i64(self.fact(facts::LIVE_BYTES)).fetch_add(bytes, Relaxed);
         let total = total.wrapping_add(bytes);
         if region.i64(self.fact(facts::PEAK_BYTES)).fetch_max(total, Relaxed) < total {
@@ -60,15 +58,15 @@ impl BoxWriter {
     }
 
     /// Counts memory out. Returns the live bytes of the process afterwards.
-    pub fn release(&self, stack: StackId, bytes: u64, count: u64, time: u64) -> i64 {
+    pub fn release(&self, stack: StackId, bytes: u64, time: u64) -> i64 {
         let region = &self.region;
         let released = bytes as i64;
         let total = region.i64(self.fact(facts::LIVE_BYTES));
         self.keep_peak(total.load(Relaxed), released, time);
         let at = self.stack_place(stack);
         region.i64(at.wrapping_add(stack::LIVE_BYTES)).fetch_sub(released, Relaxed);
-        region.i64(at.wrapping_add(stack::LIVE_COUNT)).fetch_sub(count as i64, Relaxed);
-        region.i64(self.fact(facts::LIVE_COUNT)).fetch_sub(count as i64, Relaxed);
+        region.i64(at.wrapping_add(stack::LIVE_COUNT)).fetch_sub(1, Relaxed);
+        region.i64(self.fact(facts::LIVE_COUNT)).fetch_sub(1, Relaxed);
         total.fetch_sub(released, Relaxed).wrapping_sub(released)
     }
 

@@ -1,0 +1,214 @@
+//! The blocks that are live: address → who acquired it and how many bytes it stands for.
+//!
+//! A lock-free table of cache lines, four entries each. A block lives in the line of its address or
+//! in one of the next lines, at most [`WINDOW`] in all; a line that ever overflowed carries a mark
+//! of its own (in a byte beside it), so that most look-ups read one line. Entries are claimed by
+//! exchanging the address in, and freed by storing zero, so nothing is ever rebuilt. An address is
+//! taken out before the real `free` runs and put in after the real `malloc` returned, so no two
+//! entries ever bear the same one.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+const LINE_BITS: u32 = 16;
+const LINES: usize = 1 << LINE_BITS;
+const PER_LINE: usize = 4;
+const WINDOW: usize = 8;
+
+/// How many blocks fit.
+pub const CAPACITY: u32 = (LINES * PER_LINE) as u32;
+
+/// Who holds a block, and the bytes it stands for.
+///
+/// Packed as `ssssssss ssssssss ssssssss` (24 bits of stack) and 40 bits of bytes; a larger figure
+/// is cut to 1 TiB − 1, on the way in and on the way out alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Stack number in the box.
+    pub stack: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+const BYTES_BITS: u32 = 40;
+const BYTES_MASK: u64 = (1 << BYTES_BITS) - 1;
+
+impl Block {
+    /// With the bytes cut to what the table can hold.
+    pub fn new(stack: u32, bytes: u64) -> Self {
+        Self { stack: stack & 0x00FF_FFFF, bytes: bytes.min(BYTES_MASK) }
+    }
+
+    const fn pack(self) -> u64 {
+        ((self.stack as u64) << BYTES_BITS) | self.bytes
+    }
+
+    const fn unpack(word: u64) -> Self {
+        Self { stack: (word >> BYTES_BITS) as u32, bytes: word & BYTES_MASK }
+    }
+}
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Line([Entry; PER_LINE]);
+
+#[derive(Debug)]
+#[repr(C)]
+struct Entry {
+    address: AtomicU64,
+    block: AtomicU64,
+}
+
+/// The table; zeroed memory is an empty one.
+#[derive(Debug)]
+#[repr(C)]
+pub struct LiveTable {
+    lines: [Line; LINES],
+    overflowed: [AtomicU8; LINES],
+    count: AtomicU32,
+}
+
+impl LiveTable {
+    /// Puts a block in; `false` when its neighbourhood is full.
+    pub fn insert(&self, address: usize, block: Block) -> bool {
+        let home = home(address);
+        for step in 0..WINDOW {
+            let Some(line) = self.lines.get(wrap(home, step)) else { return false };
+            for entry in &line.0 {
+                if entry.address.load(Relaxed) == 0
+                    && entry
+                        .address
+                        .compare_exchange(0, address as u64, AcqRel, Relaxed)
+                        .is_ok()
+                {
+                    entry.block.store(block.pack(), Release);
+                    self.count.fetch_add(1, Relaxed);
+                    return true;
+                }
+            }
+            if let Some(mark) = self.overflowed.get(wrap(home, step)) {
+                mark.store(1, Relaxed);
+            }
+        }
+        false
+    }
+
+    /// Takes a block out.
+    pub fn remove(&self, address: usize) -> Option<Block> {
+        let home = home(address);
+        for step in 0..WINDOW {
+            for entry in &self.lines.get(wrap(home, step))?.0 {
+                if entry.address.load(Acquire) == address as u64 {
+                    let block = Block::unpack(entry.block.load(Acquire));
+                    // A double free in the program races here; only one of the two is counted.
+                    entry
+                        .address
+                        .compare_exchange(address as u64, 0, AcqRel, Relaxed)
+                        .ok()?;
+                    self.count.fetch_sub(1, Relaxed);
+                    return Some(block);
+                }
+            }
+            if self.overflowed.get(wrap(home, step))?.load(Relaxed) == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// How many blocks are in.
+    pub fn len(&self) -> u32 {
+        self.count.load(Relaxed)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn home(address: usize) -> usize {
+    ((address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LINE_BITS)) as usize
+}
+
+const fn wrap(home: usize, step: usize) -> usize {
+    home.wrapping_add(step) & (LINES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::testing::zeroed;
+    use std::collections::HashMap;
+
+    #[test]
+    fn what_goes_in_comes_out_once() {
+        let table = zeroed::<LiveTable>();
+        assert!(table.insert(0x7F00_0010, Block::new(7, 4096)));
+        assert_eq!(table.remove(0x7F00_0010), Some(Block::new(7, 4096)));
+        assert_eq!(table.remove(0x7F00_0010), None);
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn bytes_beyond_a_tebibyte_are_cut_both_ways() {
+        let table = zeroed::<LiveTable>();
+        let block = Block::new(1, 4 << 40);
+        table.insert(0x1000, block);
+        assert_eq!(table.remove(0x1000).map(|out| out.bytes), Some(block.bytes));
+    }
+
+    #[test]
+    fn a_full_table_refuses_and_loses_nothing() {
+        let table = zeroed::<LiveTable>();
+        let mut kept = Vec::new();
+        for index in 0..(CAPACITY as usize + 1000) {
+            let address = (index + 1) * 16;
+            if table.insert(address, Block::new(1, 1)) {
+                kept.push(address);
+            }
+        }
+        assert!(kept.len() > CAPACITY as usize * 9 / 10, "{}", kept.len());
+        assert!(kept.len() <= CAPACITY as usize);
+        assert!(kept.iter().all(|&address| table.remove(address).is_some()));
+        assert!(table.is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_as_a_map(steps in proptest::collection::vec((1_usize..64, 0_u32..3, 0_u64..1 << 41), 1..400)) {
+            let table = zeroed::<LiveTable>();
+            let mut model = HashMap::new();
+            for (slot, operation, bytes) in steps {
+                let address = slot * 4096;
+                if operation > 0 && !model.contains_key(&address) {
+                    let block = Block::new(operation, bytes);
+                    assert!(table.insert(address, block));
+                    model.insert(address, block);
+                } else {
+                    assert_eq!(table.remove(address), model.remove(&address));
+                }
+            }
+            assert_eq!(table.len() as usize, model.len());
+        }
+    }
+
+    #[test]
+    fn threads_do_not_disturb_each_other() {
+        let table = zeroed::<LiveTable>();
+        std::thread::scope(|scope| {
+            for thread in 0..4_usize {
+                let table = &table;
+                scope.spawn(move || {
+                    for round in 0..20_000_usize {
+                        let address = (thread * 20_000 + round % 500 + 1) * 16;
+                        assert!(table.insert(address, Block::new(thread as u32, round as u64)));
+                        let out = table.remove(address);
+                        assert_eq!(out, Some(Block::new(thread as u32, round as u64)));
+                    }
+                });
+            }
+        });
+        assert!(table.is_empty());
+    }
+}

@@ -1,0 +1,361 @@
+//! The ranges that were mapped: sorted, split and trimmed as `munmap` and `mremap` demand.
+//!
+//! A directory of blocks, each a sorted run of ranges; a full block splits in two. Callers hold a
+//! lock, so the atomics are only there because the memory is shared between threads. Everything
+//! works on zeroed memory and gives up (returns `false`) rather than grow.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+const BLOCKS: usize = 1024;
+const PER_BLOCK: usize = 128;
+
+/// A mapped range and the stack that mapped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Range {
+    /// First address.
+    pub start: u64,
+    /// Address behind the last.
+    pub end: u64,
+    /// Who mapped it.
+    pub stack: u32,
+}
+
+impl Range {
+    /// Its length in bytes.
+    pub const fn len(&self) -> u64 {
+        self.end.wrapping_sub(self.start)
+    }
+
+    /// Whether it covers nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.end <= self.start
+    }
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct Slot {
+    start: AtomicU64,
+    end: AtomicU64,
+    stack: AtomicU32,
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct Block {
+    len: AtomicU32,
+    slots: [Slot; PER_BLOCK],
+}
+
+/// The table; zeroed memory is an empty one.
+#[derive(Debug)]
+#[repr(C)]
+pub struct MappingTable {
+    /// Blocks in use, in order of address.
+    directory: [AtomicU32; BLOCKS],
+    directory_len: AtomicU32,
+    /// Blocks taken so far; freed ones are kept behind the end of the directory.
+    taken: AtomicU32,
+    blocks: [Block; BLOCKS],
+}
+
+impl MappingTable {
+    /// Adds a range that overlaps no other; `false` when there is no room.
+    pub fn insert(&self, range: Range) -> bool {
+        if range.is_empty() {
+            return true;
+        }
+        if self.directory_len() == 0 && !self.open_block(0) {
+            return false;
+        }
+        let place = self.block_for(range.start);
+        let Some(block) = self.block(place) else { return false };
+        if block.len() == PER_BLOCK {
+            if !self.split(place) {
+                return false;
+            }
+            return self.insert_into_split(range);
+        }
+        block.insert(range)
+    }
+
+    /// Removes everything between two addresses, calling `gone` with each piece that was mapped.
+    /// Pieces that stick out stay; `false` when a range had to be split and there was no room.
+    pub fn remove(&self, start: u64, end: u64, mut gone: impl FnMut(Range)) -> bool {
+        let mut complete = true;
+        while let Some((place, index, range)) = self.first_overlap(start, end) {
+            let cut = Range {
+                start: range.start.max(start),
+                end: range.end.min(end),
+                stack: range.stack,
+            };
+            self.take_out(place, index);
+            let before = Range { end: cut.start, ..range };
+            let after = Range { start: cut.end, ..range };
+            complete &= self.insert(before) && self.insert(after);
+            gone(cut);
+        }
+        complete
+    }
+
+    /// Whether this address lies in a range.
+    pub fn contains(&self, address: u64) -> bool {
+        self.first_overlap(address, address.saturating_add(1)).is_some()
+    }
+
+    /// All ranges in order, for tests.
+    pub fn each(&self, mut visit: impl FnMut(Range)) {
+        for place in 0..self.directory_len() {
+            let Some(block) = self.block(place) else { return };
+            for index in 0..block.len() {
+                visit(block.get(index));
+            }
+        }
+    }
+
+    fn insert_into_split(&self, range: Range) -> bool {
+        self.block(self.block_for(range.start)).is_some_and(|block| block.insert(range))
+    }
+
+    fn first_overlap(&self, start: u64, end: u64) -> Option<(usize, usize, Range)> {
+        if start >= end || self.directory_len() == 0 {
+            return None;
+        }
+        let mut place = self.block_for(start);
+        while let Some(block) = self.block(place) {
+            let from = block.first_ending_after(start);
+            if from < block.len() {
+                let range = block.get(from);
+                return (range.start < end).then_some((place, from, range));
+            }
+            place = place.wrapping_add(1);
+        }
+        None
+    }
+
+    fn take_out(&self, place: usize, index: usize) {
+        let Some(block) = self.block(place) else { return };
+        block.remove(index);
+        if block.len() == 0 {
+            self.close_block(place);
+        }
+    }
+
+    fn directory_len(&self) -> usize {
+        self.directory_len.load(Relaxed) as usize
+    }
+
+    /// The last block that starts at or before this address, or the first one.
+    fn block_for(&self, address: u64) -> usize {
+        let (mut low, mut high) = (0, self.directory_len());
+        while high.wrapping_sub(low) > 1 {
+            let middle = usize::midpoint(low, high);
+            let starts_after =
+                self.block(middle).is_none_or(|block| block.get(0).start > address);
+            if starts_after {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        low
+    }
+
+    fn block(&self, place: usize) -> Option<&Block> {
+        if place >= self.directory_len() {
+            return None;
+        }
+        let number = self.directory.get(place)?.load(Relaxed);
+        self.blocks.get(number as usize)
+    }
+
+    /// Makes an empty block at this place of the directory.
+    fn open_block(&self, place: usize) -> bool {
+        let len = self.directory_len();
+        if len >= BLOCKS {
+            return false;
+        }
+        let taken = self.taken.load(Relaxed) as usize;
+        // Behind the end of the directory lie the numbers of closed blocks, if any.
+        let number = if taken > len {
+            self.directory.get(len).map_or(0, |slot| slot.load(Relaxed))
+        } else {
+            self.taken.store(taken.wrapping_add(1) as u32, Relaxed);
+            taken as u32
+        };
+        let mut at = len;
+        while at > place {
+            self.copy_directory(at.wrapping_sub(1), at);
+            at = at.wrapping_sub(1);
+        }
+        if let Some(slot) = self.directory.get(place) {
+            slot.store(number, Relaxed);
+        }
+        if let Some(block) = self.blocks.get(number as usize) {
+            block.len.store(0, Relaxed);
+        }
+        self.directory_len.store(len.wrapping_add(1) as u32, Relaxed);
+        true
+    }
+
+    fn close_block(&self, place: usize) {
+        let len = self.directory_len();
+        let number = self.directory.get(place).map_or(0, |slot| slot.load(Relaxed));
+        let mut at = place;
+        while at.wrapping_add(1) < len {
+            self.copy_directory(at.wrapping_add(1), at);
+            at = at.wrapping_add(1);
+        }
+        if let Some(slot) = self.directory.get(len.wrapping_sub(1)) {
+            slot.store(number, Relaxed);
+        }
+        self.directory_len.store(len.wrapping_sub(1) as u32, Relaxed);
+    }
+
+    fn copy_directory(&self, from: usize, to: usize) {
+        if let (Some(source), Some(target)) = (self.directory.get(from), self.directory.get(to)) {
+            target.store(source.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Moves the upper half of a full block into a new one behind it.
+    fn split(&self, place: usize) -> bool {
+        if !self.open_block(place.wrapping_add(1)) {
+            return false;
+        }
+        let (Some(full), Some(fresh)) = (self.block(place), self.block(place.wrapping_add(1)))
+        else {
+            return false;
+        };
+        let half = PER_BLOCK / 2;
+        for index in half..PER_BLOCK {
+            fresh.put(index.wrapping_sub(half), full.get(index));
+        }
+        fresh.len.store((PER_BLOCK - half) as u32, Relaxed);
+        full.len.store(half as u32, Relaxed);
+        true
+    }
+}
+
+impl Block {
+    fn len(&self) -> usize {
+        self.len.load(Relaxed) as usize
+    }
+
+    fn get(&self, index: usize) -> Range {
+        self.slots.get(index).map_or_else(Range::default, |slot| Range {
+            start: slot.start.load(Relaxed),
+            end: slot.end.load(Relaxed),
+            stack: slot.stack.load(Relaxed),
+        })
+    }
+
+    fn put(&self, index: usize, range: Range) {
+        if let Some(slot) = self.slots.get(index) {
+            slot.start.store(range.start, Relaxed);
+            slot.end.store(range.end, Relaxed);
+            slot.stack.store(range.stack, Relaxed);
+        }
+    }
+
+    fn first_ending_after(&self, address: u64) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.get(middle).end > address {
+                high = middle;
+            } else {
+                low = middle.wrapping_add(1);
+            }
+        }
+        low
+    }
+
+    fn insert(&self, range: Range) -> bool {
+        let len = self.len();
+        if len >= PER_BLOCK {
+            return false;
+        }
+        let place = self.first_ending_after(range.start);
+        let mut at = len;
+        while at > place {
+            self.put(at, self.get(at.wrapping_sub(1)));
+            at = at.wrapping_sub(1);
+        }
+        self.put(place, range);
+        self.len.store(len.wrapping_add(1) as u32, Relaxed);
+        true
+    }
+
+    fn remove(&self, index: usize) {
+        let len = self.len();
+        let mut at = index;
+        while at.wrapping_add(1) < len {
+            self.put(at, self.get(at.wrapping_add(1)));
+            at = at.wrapping_add(1);
+        }
+        self.len.store(len.saturating_sub(1) as u32, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::testing::zeroed;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_hole_splits_a_range() {
+        let table = zeroed::<MappingTable>();
+        table.insert(Range { start: 10, end: 20, stack: 3 });
+        let mut gone = Vec::new();
+        assert!(table.remove(12, 15, |range| gone.push(range)));
+        assert_eq!(gone, [Range { start: 12, end: 15, stack: 3 }]);
+        let mut left = Vec::new();
+        table.each(|range| left.push((range.start, range.end)));
+        assert_eq!(left, [(10, 12), (15, 20)]);
+    }
+
+    #[test]
+    fn a_full_table_says_so() {
+        let table = zeroed::<MappingTable>();
+        let fits = (0..1_000_000_u64)
+            .take_while(|&n| table.insert(Range { start: n * 10, end: n * 10 + 5, stack: 1 }))
+            .count();
+        assert!(fits >= BLOCKS * PER_BLOCK / 2, "{fits}");
+        let mut gone = 0;
+        table.remove(0, u64::MAX, |_| gone += 1);
+        assert_eq!(gone, fits);
+        assert!(table.insert(Range { start: 1, end: 2, stack: 1 }));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_as_pages_do(steps in proptest::collection::vec((0_u64..600, 1_u64..40, 0_u32..3), 1..800)) {
+            let table = zeroed::<MappingTable>();
+            let mut pages = BTreeMap::new();
+            for (start, length, stack) in steps {
+                let end = start + length;
+                let mut gone = BTreeMap::new();
+                assert!(table.remove(start, end, |range| {
+                    for page in range.start..range.end {
+                        gone.insert(page, range.stack);
+                    }
+                }));
+                let expected: BTreeMap<u64, u32> = (start..end)
+                    .filter_map(|page| pages.remove(&page).map(|stack| (page, stack)))
+                    .collect();
+                assert_eq!(gone, expected);
+                if stack > 0 {
+                    assert!(table.insert(Range { start, end, stack }));
+                    pages.extend((start..end).map(|page| (page, stack)));
+                }
+            }
+            let mut left = BTreeMap::new();
+            table.each(|range| left.extend((range.start..range.end).map(|page| (page, range.stack))));
+            assert_eq!(left, pages);
+        }
+    }
+}

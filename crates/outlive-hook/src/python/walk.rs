@@ -1,0 +1,153 @@
+//! From a thread state to the places in code it is in, innermost first.
+
+use core::ops::ControlFlow;
+
+use super::Memory;
+use super::layout::{FirstFrame, FrameLayout, OBJECT_TYPE, Position};
+use crate::hash::Hash;
+use crate::sys::interpreter;
+
+/// Deeper stacks lose their outermost frames.
+pub const MAX_DEPTH: u32 = 96;
+/// A chain this long is a loop or garbage.
+const MAX_CHAIN: u32 = 20_000;
+/// Owners from here on are entries from C, not Python code (3 since 3.12).
+const FIRST_C_OWNER: u8 = 3;
+
+/// One frame: a code object and an instruction in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Address of the code object.
+    pub code: usize,
+    /// Instruction offset in bytes.
+    pub offset: u32,
+    /// Differs when the address was given to another code object.
+    pub fingerprint: u64,
+}
+
+/// Calls `visit` for each frame of a thread, innermost first, until it breaks off.
+/// Returns `None` when memory could not be read.
+#[inline]
+pub fn walk<M: Memory>(
+    memory: &M,
+    layout: &FrameLayout,
+    thread_state: usize,
+    mut visit: impl FnMut(Place) -> ControlFlow<()>,
+) -> Option<()> {
+    let code_type = interpreter::code_type();
+    let mut frame = first_frame(memory, layout, thread_state)?;
+    let mut chain = 0_u32;
+    while frame != 0 && chain < MAX_CHAIN {
+        chain = chain.wrapping_add(1);
+        let owner = match layout.owner {
+            Some(owner) => memory.byte(frame.wrapping_add(owner as usize))?,
+            None => 0,
+        };
+        let code = memory.word(frame.wrapping_add(layout.code as usize))? & !7;
+        if owner < FIRST_C_OWNER
+            && code != 0
+            && memory.word(code.wrapping_add(OBJECT_TYPE))? == code_type
+        {
+            let place = Place {
+                code,
+                offset: position(memory, layout, frame, code)?,
+                fingerprint: fingerprint(memory, layout, code)?,
+            };
+            if visit(place).is_break() {
+                return Some(());
+            }
+        }
+        frame = memory.word(frame.wrapping_add(layout.previous as usize))?;
+    }
+    Some(())
+}
+
+/// What a trial of the layout showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plausible {
+    /// Frames were found, and everything in them is of the right type.
+    Yes,
+    /// There is no frame to try it on yet.
+    NoFrames,
+    /// Something is not what it should be.
+    No,
+}
+
+/// Tries the layout on the frames of this thread: every executable is a code object, every file
+/// and name a text, every table bytes.
+pub fn plausible<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usize) -> Plausible {
+    match first_frame(memory, layout, thread_state) {
+        None => return Plausible::No,
+        Some(0) => return Plausible::NoFrames,
+        Some(_) => {}
+    }
+    let mut frames = 0_u32;
+    let mut right = true;
+    let walked = walk(memory, layout, thread_state, |place| {
+        frames = frames.wrapping_add(1);
+        right &= is_of_type(memory, place.code, layout.file, interpreter::text_type())
+            && is_of_type(memory, place.code, layout.name, interpreter::text_type())
+            && is_of_type(memory, place.code, layout.table, interpreter::bytes_type())
+            && place.offset < 1 << 26;
+        if right { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    match (walked, right, frames) {
+        (Some(()), true, 0) => Plausible::NoFrames,
+        (Some(()), true, _) => Plausible::Yes,
+        _ => Plausible::No,
+    }
+}
+
+fn is_of_type<M: Memory>(memory: &M, code: usize, field: u32, expected: usize) -> bool {
+    memory
+        .word(code.wrapping_add(field as usize))
+        .filter(|&object| object != 0 && object & 7 == 0)
+        .and_then(|object| memory.word(object.wrapping_add(OBJECT_TYPE)))
+        .is_some_and(|found| found == expected)
+}
+
+#[inline]
+fn first_frame<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usize) -> Option<usize> {
+    match layout.first {
+        FirstFrame::Direct { offset } => memory.word(thread_state.wrapping_add(offset as usize)),
+        FirstFrame::ThroughCFrame { c_frame, current } => {
+            match memory.word(thread_state.wrapping_add(c_frame as usize))? {
+                0 => Some(0),
+                c_frame => memory.word(c_frame.wrapping_add(current as usize)),
+            }
+        }
+    }
+}
+
+/// The instruction's offset. A frame that has not started yet points before its first instruction
+/// and counts as standing on it.
+#[inline]
+fn position<M: Memory>(
+    memory: &M,
+    layout: &FrameLayout,
+    frame: usize,
+    code: usize,
+) -> Option<u32> {
+    let place = frame.wrapping_add(layout.position as usize);
+    match layout.position_kind {
+        Position::Index { unit } => {
+            let index = memory.half(place)? as i32;
+            Some((index.max(0) as u32).wrapping_mul(unit))
+        }
+        Position::Pointer => {
+            let start = code.wrapping_add(layout.instructions as usize);
+            let pointer = memory.word(place)?;
+            Some(if pointer > start { pointer.wrapping_sub(start) as u32 } else { 0 })
+        }
+    }
+}
+
+#[inline]
+fn fingerprint<M: Memory>(memory: &M, layout: &FrameLayout, code: usize) -> Option<u64> {
+    let field = |offset: u32| memory.word(code.wrapping_add(offset as usize));
+    let first_line = memory.half(code.wrapping_add(layout.first_line as usize))?;
+    let hash = Hash::new(u64::from(first_line))
+        .with(field(layout.file)? as u64)
+        .with(field(layout.table)? as u64);
+    Some(hash.finish())
+}

@@ -1,0 +1,266 @@
+//! What happens at a recorded event. The exports decide whether an event is recorded at all; here
+//! it is attributed, counted and, if large, put into the ring.
+//!
+//! Order, everywhere: a release is recorded *before* the real function runs (afterwards the
+//! address may belong to another thread), an acquisition *after* it succeeded; `realloc` is both.
+
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
+
+use outlive_record::kind::{EventKind, stack_flag};
+use outlive_record::layout::facts;
+use outlive_record::write::{Acquisition, BoxWriter, StackId};
+
+use crate::arena::{self, Arena};
+use crate::attribution::stack_of_caller;
+use crate::filter::FILTER;
+use crate::live::{Block, CAPACITY};
+use crate::mappings::Range;
+use crate::python::{self, bootstrap};
+use crate::sampling::{distance, next_random, weight};
+use crate::sys::thread::{Entered, Thread};
+use crate::sys::{altstack, clock, interpreter, process};
+
+/// Bytes of small requests between two looks whether the interpreter is up.
+const START_UP_STEP: i64 = 16 << 10;
+/// At most this many doublings of the thresholds.
+const MAX_COARSENESS: u32 = 7;
+/// Size of the arenas of Python's small-object allocator: 256 KiB up to 3.9, 1 MiB since.
+const ARENA_SIZES: [usize; 2] = [256 << 10, 1 << 20];
+
+static ENABLED: AtomicBool = AtomicBool::new(false);
+
+/// Starts recording. Called in the constructor, when everything is prepared.
+pub fn enable() {
+    ENABLED.store(true, Relaxed);
+}
+
+/// Whether anything is recorded in this process.
+#[inline]
+pub fn is_enabled() -> bool {
+    ENABLED.load(Relaxed)
+}
+
+/// Memory was acquired: large, or the thread's countdown ran out.
+pub fn acquired(entered: &Entered, address: usize, size: usize, caller: usize) {
+    let thread = entered.thread;
+    if !is_enabled() {
+        thread.countdown.store(i64::MAX, Relaxed);
+        return;
+    }
+    let Some((arena, black_box)) = arena::recording() else {
+        thread.countdown.store(START_UP_STEP, Relaxed);
+        return;
+    };
+    let first_sight = know_thread(arena, thread);
+    let size = size as u64;
+    let exact = size >= arena.exact_from();
+    let (bytes, flags) = if exact {
+        (size, 0)
+    } else {
+        if !hit_by_sample(arena, thread, size, first_sight) {
+            return;
+        }
+        (weight(size, arena.sample_mean()), stack_flag::SAMPLED)
+    };
+    watch_interpreter(black_box);
+    let stack = stack_of_caller(arena, black_box, thread, caller);
+    let time = clock::monotonic();
+    let block = Block::new(stack.0, bytes);
+    if !arena.live.insert(address, block) {
+        // No room to see its release: counted as other, so that no line is blamed for good.
+        black_box.count_lost(facts::LOST_BLOCKS, 1);
+        black_box.count_lost(facts::LOST_BLOCK_BYTES, bytes);
+        return;
+    }
+    FILTER.add(address);
+    coarsen_if_crowded(arena, black_box);
+    let acquisition = Acquisition { stack, bytes: block.bytes, request: size, flags, time };
+    let live = black_box.acquire(&acquisition);
+    if exact {
+        let tid = thread.tid.load(Relaxed);
+        black_box.add_event(EventKind::Acquired, time, tid, size, address as u64, stack, live);
+    }
+}
+
+/// Memory is about to be given back. Needs no proof of entry: nothing here can come back to the
+/// hook, and a release that is not seen would blame a line for good.
+///
+/// Returns what was recorded, for `realloc`, which puts it back if the call fails.
+pub fn released(thread: &Thread, address: usize) -> Option<Block> {
+    let (arena, black_box) = arena::existing()?;
+    let block = arena.live.remove(address)?;
+    FILTER.remove(address);
+    let time = clock::monotonic();
+    let live = black_box.release(StackId(block.stack), block.bytes, time);
+    if block.bytes >= arena.exact_from() {
+        let tid = thread.tid.load(Relaxed);
+        let stack = StackId(block.stack);
+        let (bytes, address) = (block.bytes, address as u64);
+        black_box.add_event(EventKind::Released, time, tid, bytes, address, stack, live);
+    }
+    Some(block)
+}
+
+/// A `realloc` failed: the old block is live after all.
+pub fn put_back(address: usize, block: Block) {
+    let Some((arena, black_box)) = arena::existing() else { return };
+    if arena.live.insert(address, block) {
+        FILTER.add(address);
+        let stack = StackId(block.stack);
+        let time = clock::monotonic();
+        let bytes = block.bytes;
+        black_box.acquire(&Acquisition { stack, bytes, request: 0, flags: 0, time });
+    }
+}
+
+/// The allocator or the kernel said no.
+pub fn failed(entered: &Entered, size: usize, caller: usize) {
+    if !is_enabled() {
+        return;
+    }
+    let Some((arena, black_box)) = arena::recording() else { return };
+    know_thread(arena, entered.thread);
+    let stack = stack_of_caller(arena, black_box, entered.thread, caller);
+    let tid = entered.thread.tid.load(Relaxed);
+    let time = clock::monotonic();
+    black_box.add_event(EventKind::Failed, time, tid, size as u64, 0, stack, 0);
+}
+
+/// What kind of mapping it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MappingKind {
+    /// Private memory.
+    Private,
+    /// Shared memory (`/dev/shm`).
+    Shared,
+}
+
+/// Memory was mapped.
+pub fn mapped(entered: &Entered, address: usize, size: usize, caller: usize, kind: MappingKind) {
+    if !is_enabled() {
+        return;
+    }
+    let Some((arena, black_box)) = arena::recording() else { return };
+    know_thread(arena, entered.thread);
+    watch_interpreter(black_box);
+    let stack = stack_of_caller(arena, black_box, entered.thread, caller);
+    let time = clock::monotonic();
+    let range = Range {
+        start: address as u64,
+        end: (address as u64).wrapping_add(size as u64),
+        stack: stack.0,
+    };
+    let noted = {
+        let held = arena.mapping_lock.lock();
+        held.is_some() && arena.mappings.insert(range)
+    };
+    if !noted {
+        black_box.count_lost(facts::LOST_BLOCKS, 1);
+        black_box.count_lost(facts::LOST_BLOCK_BYTES, size as u64);
+        return;
+    }
+    let flags = match kind {
+        MappingKind::Shared => stack_flag::MAPPED | stack_flag::SHARED,
+        MappingKind::Private if ARENA_SIZES.contains(&size) => {
+            stack_flag::MAPPED | stack_flag::ARENA
+        }
+        MappingKind::Private => stack_flag::MAPPED,
+    };
+    let request = size as u64;
+    let acquisition = Acquisition { stack, bytes: request, request, flags, time };
+    let live = black_box.acquire(&acquisition);
+    let tid = entered.thread.tid.load(Relaxed);
+    black_box.add_event(EventKind::Mapped, time, tid, request, address as u64, stack, live);
+}
+
+/// A range is about to be unmapped, or to be mapped over.
+pub fn unmapped(entered: &Entered, address: usize, size: usize) {
+    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some(_held) = arena.mapping_lock.lock() else {
+        black_box.count_lost(facts::LOST_CONTENDED, 1);
+        return;
+    };
+    let end = (address as u64).saturating_add(size as u64);
+    let complete = arena.mappings.remove(address as u64, end, |range| {
+        let time = clock::monotonic();
+        let live = black_box.release(StackId(range.stack), range.len(), time);
+        let tid = entered.thread.tid.load(Relaxed);
+        let stack = StackId(range.stack);
+        black_box.add_event(EventKind::Unmapped, time, tid, range.len(), range.start, stack, live);
+    });
+    if !complete {
+        black_box.count_lost(facts::LOST_BLOCKS, 1);
+    }
+}
+
+/// Whether this address lies in a recorded mapping.
+pub fn is_mapped(address: usize) -> bool {
+    let Some((arena, _)) = arena::existing() else { return false };
+    let held = arena.mapping_lock.lock();
+    held.is_some() && arena.mappings.contains(address as u64)
+}
+
+/// Fills in the thread's words at its first recorded event in this process. Returns whether this
+/// was the first.
+pub fn know_thread(arena: &Arena, thread: &Thread) -> bool {
+    let generation = arena.generation.load(Relaxed);
+    if thread.generation.load(Relaxed) == generation {
+        return false;
+    }
+    let tid = process::tid();
+    thread.tid.store(tid, Relaxed);
+    thread.random.store(next_random(clock::monotonic() ^ (u64::from(tid) << 40)), Relaxed);
+    thread.creator.store(arena.creator(process::thread_handle()), Relaxed);
+    thread.generation.store(generation, Relaxed);
+    altstack::provide(thread);
+    true
+}
+
+/// Draws the distance to the next sample. Returns whether this request is one: not at the thread's
+/// first sight (its countdown was not drawn yet), and not while the interpreter starts.
+fn hit_by_sample(arena: &Arena, thread: &Thread, size: u64, first_sight: bool) -> bool {
+    if !python::attribution_is_settled() {
+        thread.countdown.store(START_UP_STEP, Relaxed);
+        python::try_verify();
+        return false;
+    }
+    let random = next_random(thread.random.load(Relaxed));
+    thread.random.store(random, Relaxed);
+    let left = distance(random, arena.sample_mean());
+    if first_sight {
+        thread.countdown.store(left.saturating_sub(size as i64), Relaxed);
+        return left < size as i64;
+    }
+    thread.countdown.store(left, Relaxed);
+    true
+}
+
+/// Until the question of lines is settled: tries again, tells the box, and has the bootstrap run.
+#[inline]
+fn watch_interpreter(black_box: &BoxWriter) {
+    if !python::attribution_is_settled() {
+        python::try_verify();
+    }
+    if python::attribution_is_settled() && !bootstrap::is_requested() {
+        settle(black_box);
+    }
+}
+
+#[cold]
+fn settle(black_box: &BoxWriter) {
+    black_box.set_python(interpreter::version_hex(), python::attribution());
+    bootstrap::request();
+}
+
+/// The table of live blocks fills up: look at fewer blocks from now on, each standing for more.
+fn coarsen_if_crowded(arena: &Arena, black_box: &BoxWriter) {
+    let level = arena.coarseness.load(Relaxed);
+    if level >= MAX_COARSENESS || arena.live.len() < CAPACITY / 16 * level.wrapping_add(8) {
+        return;
+    }
+    let next = level.wrapping_add(1);
+    if arena.coarseness.compare_exchange(level, next, Relaxed, Relaxed).is_ok() {
+        black_box.set_sampling(arena.exact_from(), arena.sample_mean());
+    }
+}

@@ -1,0 +1,47 @@
+//! A lock for rare paths, which gives up rather than wait.
+//!
+//! The holder may be stopped by the scheduler, or be the very thread that a signal interrupted; a
+//! caller that cannot have the lock within a bounded number of turns does without and says so.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::sys::clock::yield_now;
+
+/// The lock word; zero is free, so zeroed memory is a free lock.
+#[derive(Debug, Default)]
+pub struct SpinLock(AtomicU32);
+
+/// Proof that the lock is held.
+#[derive(Debug)]
+pub struct Held<'a>(&'a SpinLock);
+
+impl SpinLock {
+    /// A free lock.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Takes the lock, or gives up after some thousand turns.
+    pub fn lock(&self) -> Option<Held<'_>> {
+        let mut turn = 0_u32;
+        while self.0.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+            turn = turn.wrapping_add(1);
+            if turn > 4_000 {
+                return None;
+            }
+            if turn & 63 == 0 {
+                yield_now();
+            } else {
+                core::hint::spin_loop();
+            }
+        }
+        Some(Held(self))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(0, Release);
+    }
+}

@@ -1,0 +1,257 @@
+//! Calls into the interpreter for the bootstrap. Everything here runs with the GIL held, outside
+//! `malloc`, so the full C API may be used; an error is cleared and the program goes on.
+
+#![expect(unsafe_code, reason = "calls the C API of the interpreter by address")]
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::transmute;
+use core::ops::ControlFlow;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use outlive_record::kind::ExceptionKind;
+use outlive_record::lines::line_at;
+use outlive_record::write::ExceptionFacts;
+
+use super::c_library::{bounded_text, symbol};
+use super::peek::{self, own_frames};
+use super::{clock, interpreter, process};
+use crate::arena;
+use crate::python::layout::{BYTES_DATA, BYTES_LENGTH};
+use crate::python::{self, Memory, walk};
+
+/// A Python object.
+type Object = *mut c_void;
+
+/// `PyMethodDef`.
+#[repr(C)]
+struct Method {
+    name: *const c_char,
+    function: unsafe extern "C" fn(Object, Object) -> Object,
+    flags: c_int,
+    doc: *const c_char,
+}
+
+// SAFETY: never changed, and the texts are static.
+unsafe impl Sync for Method {}
+
+/// `METH_VARARGS`.
+const POSITIONAL: c_int = 1;
+/// `Py_file_input`.
+const FILE_INPUT: c_int = 257;
+
+static RECORD: Method = Method {
+    name: c"_record".as_ptr(),
+    function: record,
+    flags: POSITIONAL,
+    doc: core::ptr::null(),
+};
+static PROBE: Method =
+    Method { name: c"_probe".as_ptr(), function: probe, flags: POSITIONAL, doc: core::ptr::null() };
+
+const SOURCE: &CStr = match CStr::from_bytes_with_nul(
+    concat!(include_str!("../python/bootstrap.py"), "\0").as_bytes(),
+) {
+    Ok(source) => source,
+    Err(_) => c"",
+};
+
+/// `_install_for_threads` of the bootstrap, kept for later.
+static FOR_THREADS: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// A function of the C API with the type the caller expects.
+macro_rules! api {
+    ($name:literal as fn($($type:ty),*) $(-> $result:ty)?) => {{
+        let address = symbol($name);
+        if address.is_null() {
+            return None;
+        }
+        // SAFETY: the C API keeps the signature of this function from 3.9 to 3.14.
+        unsafe { transmute::<*mut c_void, unsafe extern "C" fn($($type),*) $(-> $result)?>(address) }
+    }};
+}
+
+/// Pending call: compiles and runs the bootstrap in a namespace of its own.
+///
+/// # Safety
+///
+/// Called by the interpreter, with the GIL.
+pub unsafe extern "C" fn install(_: *mut c_void) -> c_int {
+    if run().is_none() {
+        clear_error();
+    }
+    0
+}
+
+/// Pending call: wraps `threading.excepthook`.
+///
+/// # Safety
+///
+/// Called by the interpreter, with the GIL.
+pub unsafe extern "C" fn install_for_threads(_: *mut c_void) -> c_int {
+    let function = FOR_THREADS.load(Relaxed);
+    if !function.is_null() && call(function).is_none() {
+        clear_error();
+    }
+    0
+}
+
+fn run() -> Option<()> {
+    let new_dict = api!(c"PyDict_New" as fn() -> Object);
+    let builtins = api!(c"PyEval_GetBuiltins" as fn() -> Object);
+    let set_item = api!(c"PyDict_SetItemString" as fn(Object, *const c_char, Object) -> c_int);
+    let get_item = api!(c"PyDict_GetItemString" as fn(Object, *const c_char) -> Object);
+    let new_function =
+        api!(c"PyCFunction_NewEx" as fn(*const Method, Object, Object) -> Object);
+    let compile =
+        api!(c"Py_CompileString" as fn(*const c_char, *const c_char, c_int) -> Object);
+    let evaluate = api!(c"PyEval_EvalCode" as fn(Object, Object, Object) -> Object);
+    let null = core::ptr::null_mut();
+    // SAFETY (all calls below): the GIL is held, every object is checked before its use, and the
+    // few references that are not given back live as long as the interpreter.
+    // SAFETY: no arguments.
+    let globals = not_null(unsafe { new_dict() })?;
+    // SAFETY: no arguments; a borrowed reference.
+    let builtins = not_null(unsafe { builtins() })?;
+    // SAFETY: static method tables.
+    let record = not_null(unsafe { new_function(&raw const RECORD, null, null) })?;
+    // SAFETY: as above.
+    let probe = not_null(unsafe { new_function(&raw const PROBE, null, null) })?;
+    for (name, value) in
+        [(c"__builtins__", builtins), (c"_record", record), (c"_probe", probe)]
+    {
+        // SAFETY: live objects and a NUL-ended name.
+        if unsafe { set_item(globals, name.as_ptr(), value) } != 0 {
+            return None;
+        }
+    }
+    // SAFETY: NUL-ended texts.
+    let code =
+        not_null(unsafe { compile(SOURCE.as_ptr(), c"<outlive>".as_ptr(), FILE_INPUT) })?;
+    // SAFETY: live objects.
+    not_null(unsafe { evaluate(code, globals, globals) })?;
+    // SAFETY: a borrowed reference; the dictionary lives on, since its functions hold it.
+    let for_threads = unsafe { get_item(globals, c"_install_for_threads".as_ptr()) };
+    FOR_THREADS.store(for_threads, Relaxed);
+    Some(())
+}
+
+fn call(function: Object) -> Option<()> {
+    let call = api!(c"PyObject_CallObject" as fn(Object, Object) -> Object);
+    // SAFETY: the GIL is held; a function without arguments.
+    not_null(unsafe { call(function, core::ptr::null_mut()) }).map(|_| ())
+}
+
+fn not_null(object: Object) -> Option<Object> {
+    if object.is_null() { None } else { Some(object) }
+}
+
+fn clear_error() {
+    let clear = symbol(c"PyErr_Clear");
+    if !clear.is_null() {
+        // SAFETY: the C API keeps this signature.
+        let clear: unsafe extern "C" fn() = unsafe { transmute(clear) };
+        // SAFETY: the GIL is held.
+        unsafe { clear() };
+    }
+}
+
+/// `None`, as a new reference.
+fn none() -> Object {
+    let object = symbol(c"_Py_NoneStruct");
+    let increase = symbol(c"Py_IncRef");
+    if !increase.is_null() {
+        // SAFETY: the C API keeps this signature.
+        let increase: unsafe extern "C" fn(Object) = unsafe { transmute(increase) };
+        // SAFETY: the GIL is held; `None` always lives.
+        unsafe { increase(object) };
+    }
+    object
+}
+
+/// `_record(kind, thread, type, message, traceback)`, the texts as bytes.
+unsafe extern "C" fn record(_: Object, arguments: Object) -> Object {
+    type Parse = unsafe extern "C" fn(Object, *const c_char, ...) -> c_int;
+    let parse = symbol(c"PyArg_ParseTuple");
+    let Some((_, black_box)) = arena::existing().filter(|_| !parse.is_null()) else {
+        return none();
+    };
+    // SAFETY: the C API keeps this signature.
+    let parse: Parse = unsafe { transmute(parse) };
+    let mut kind: c_int = 0;
+    let mut texts = [core::ptr::null::<c_char>(); 4];
+    let [thread, type_name, message, traceback] = &mut texts;
+    // SAFETY: one place per unit of the format; `y` gives NUL-ended bytes that the tuple owns.
+    let parsed = unsafe {
+        parse(
+            arguments,
+            c"iyyyy".as_ptr(),
+            &raw mut kind,
+            &raw mut *thread,
+            &raw mut *type_name,
+            &raw mut *message,
+            &raw mut *traceback,
+        )
+    };
+    if parsed == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: parsed texts live as long as the tuple, which the caller holds.
+    let text = |text: *const c_char| unsafe { bounded_text(text, 4096) };
+    black_box.add_exception(&ExceptionFacts {
+        kind: ExceptionKind::from_number(kind as u32).unwrap_or(ExceptionKind::Unraisable),
+        tid: process::tid(),
+        time: clock::monotonic(),
+        thread: text(*thread),
+        type_name: text(*type_name),
+        message: text(*message),
+        traceback: text(*traceback),
+    });
+    none()
+}
+
+/// `_probe(line)`: walks to the caller's frame and compares the line it finds with the true one.
+unsafe extern "C" fn probe(_: Object, arguments: Object) -> Object {
+    type Parse = unsafe extern "C" fn(Object, *const c_char, ...) -> c_int;
+    let parse = symbol(c"PyArg_ParseTuple");
+    if parse.is_null() {
+        return none();
+    }
+    // SAFETY: the C API keeps this signature.
+    let parse: Parse = unsafe { transmute(parse) };
+    let mut line: c_int = 0;
+    // SAFETY: one place for one unit of the format.
+    if unsafe { parse(arguments, c"i".as_ptr(), &raw mut line) } == 0 {
+        return core::ptr::null_mut();
+    }
+    if innermost_line() != Some(line as u32) {
+        python::distrust();
+        if let Some((_, black_box)) = arena::existing() {
+            black_box.set_python(interpreter::version_hex(), python::attribution());
+            let text = b"Lines are not named: the probe found another line than the one it was on";
+            black_box.add_note(clock::monotonic(), text);
+        }
+    }
+    none()
+}
+
+/// The line of the innermost Python frame, as a reader of the box will decode it.
+fn innermost_line() -> Option<u32> {
+    let layout = python::layout()?;
+    let memory = own_frames();
+    let mut place = None;
+    walk::walk(&memory, layout, interpreter::this_thread_state(), |found| {
+        place = Some(found);
+        ControlFlow::Break(())
+    })?;
+    let place = place?;
+    let table = memory.word(place.code.wrapping_add(layout.table as usize))?;
+    let first_line = memory.half(place.code.wrapping_add(layout.first_line as usize))?;
+    let length = memory.word(table.wrapping_add(BYTES_LENGTH))?.min(256);
+    let mut bytes = [0_u8; 256];
+    let bytes = bytes.get_mut(..length)?;
+    if !peek::copy(table.wrapping_add(BYTES_DATA), bytes) {
+        return None;
+    }
+    line_at(layout.minor, bytes, first_line, place.offset)
+}

@@ -1,0 +1,26 @@
+//! Time and giving way.
+
+#![expect(unsafe_code, reason = "calls the C library's clock")]
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds of `CLOCK_REALTIME`.
+pub fn realtime() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}
+
+/// Lets another thread run.
+pub fn yield_now() {
+    // SAFETY: takes no argument and cannot fail.
+    unsafe { libc::sched_yield() };
+}
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a live local; the call is async-signal-safe and does not allocate.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}

@@ -1,0 +1,195 @@
+//! `mmap` and its kin. The real call is the bare system call.
+//!
+//! Recorded are ranges of 64 KiB and more that will be memory: private anonymous ones that can be
+//! written, and shared memory. Not recorded: reserved address space (no access, or no swap
+//! reserved, as CUDA, TensorFlow and mimalloc do), files, thread stacks, and what the allocator in
+//! use maps for itself, since its blocks are counted already.
+
+#![expect(unsafe_code, reason = "C functions that map memory for the program")]
+
+use crate::kernel;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::recorder::{self, MappingKind};
+use crate::sampling::EXACT_FROM;
+use crate::sys::thread::{self, Entered};
+use crate::sys::{c_library, library};
+
+/// Magic number of tmpfs, where shared memory lives.
+const TMPFS: i64 = 0x0102_1994;
+
+static ALLOCATOR_START: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATOR_END: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds out which library the allocator in use is. Called in the constructor.
+pub(super) fn prepare() {
+    if let Some(library) = library::of(c_library::next_symbol(c"malloc") as usize) {
+        ALLOCATOR_START.store(library.start, Relaxed);
+        ALLOCATOR_END.store(library.end, Relaxed);
+    }
+}
+
+/// Defines the front of `mmap`: six arguments fill the registers, so the return address goes into
+/// the thread's words (offset 40, checked below).
+macro_rules! map_front {
+    ($name:ident) => {
+        /// # Safety
+        ///
+        /// The contract of the C function of this name.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            address: *mut c_void,
+            length: usize,
+            protection: c_int,
+            flags: c_int,
+            fd: c_int,
+            offset: i64,
+        ) -> *mut c_void {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                "mov rax, qword ptr fs:[0]",
+                "add rax, qword ptr [rip + outlive_thread@GOTTPOFF]",
+                "mov r11, qword ptr [rsp]",
+                "mov qword ptr [rax + 40], r11",
+                "jmp {entry}",
+                entry = sym map_entry,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "adrp x9, :gottprel:outlive_thread",
+                "ldr x9, [x9, :gottprel_lo12:outlive_thread]",
+                "mrs x10, tpidr_el0",
+                "add x9, x9, x10",
+                "str x30, [x9, #40]",
+                "b {entry}",
+                entry = sym map_entry,
+            );
+        }
+    };
+}
+
+const _: () = assert!(core::mem::offset_of!(thread::Thread, map_caller) == 40);
+
+map_front!(mmap);
+map_front!(mmap64);
+
+unsafe extern "C" fn map_entry(
+    address: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let caller = thread::current().map_caller.load(Relaxed) as usize;
+    let over = flags & libc::MAP_FIXED != 0;
+    if over && recorder::is_enabled() {
+        if let Some(entered) = Entered::try_enter() {
+            recorder::unmapped(&entered, address as usize, length);
+        }
+    }
+    // SAFETY: the caller's own call.
+    let result = unsafe {
+        kernel!(libc::SYS_mmap, address, length, protection, flags, fd, offset)
+    };
+    if length >= EXACT_FROM && recorder::is_enabled() {
+        note_mapping(result, length, protection, flags, fd, caller);
+    }
+    result as *mut c_void
+}
+
+#[cold]
+fn note_mapping(
+    result: isize,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    caller: usize,
+) {
+    let Some(kind) = memory_kind(protection, flags, fd) else { return };
+    if (ALLOCATOR_START.load(Relaxed)..ALLOCATOR_END.load(Relaxed)).contains(&caller) {
+        return;
+    }
+    let Some(entered) = Entered::try_enter() else { return };
+    if result == -1 {
+        recorder::failed(&entered, length, caller);
+    } else {
+        let size = length.wrapping_add(4095) & !4095;
+        recorder::mapped(&entered, result as usize, size, caller, kind);
+    }
+}
+
+/// Whether a mapping will be memory, and of which kind.
+fn memory_kind(protection: c_int, flags: c_int, fd: c_int) -> Option<MappingKind> {
+    let not_memory = libc::MAP_NORESERVE | libc::MAP_STACK | libc::MAP_GROWSDOWN;
+    if protection & libc::PROT_WRITE == 0 || flags & not_memory != 0 {
+        return None;
+    }
+    let shared = flags & libc::MAP_TYPE != libc::MAP_PRIVATE;
+    match (shared, flags & libc::MAP_ANONYMOUS != 0) {
+        (false, true) => Some(MappingKind::Private),
+        (true, true) => Some(MappingKind::Shared),
+        (true, false) if is_on_tmpfs(fd) => Some(MappingKind::Shared),
+        _ => None,
+    }
+}
+
+fn is_on_tmpfs(fd: c_int) -> bool {
+    let errno = c_library::errno();
+    let mut buffer = [0_i64; 32];
+    // SAFETY: the buffer is larger than the kernel's `struct statfs`, whose first word is the type.
+    let result = unsafe { kernel!(libc::SYS_fstatfs, fd, buffer.as_mut_ptr()) };
+    c_library::set_errno(errno);
+    result == 0 && buffer.first() == Some(&TMPFS)
+}
+
+/// # Safety
+///
+/// The contract of the C function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn munmap(address: *mut c_void, length: usize) -> c_int {
+    if recorder::is_enabled() {
+        if let Some(entered) = Entered::try_enter() {
+            recorder::unmapped(&entered, address as usize, length.wrapping_add(4095) & !4095);
+        }
+    }
+    // SAFETY: the caller's own call.
+    unsafe { kernel!(libc::SYS_munmap, address, length) as c_int }
+}
+
+/// Variadic in C, but its fifth argument arrives in the same register either way.
+///
+/// # Safety
+///
+/// The contract of the C function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mremap(
+    old: *mut c_void,
+    old_length: usize,
+    length: usize,
+    flags: c_int,
+    fixed: *mut c_void,
+) -> *mut c_void {
+    let mut recorded = false;
+    if let Some(entered) = Entered::try_enter().filter(|_| recorder::is_enabled()) {
+        recorded = recorder::is_mapped(old as usize);
+        recorder::unmapped(&entered, old as usize, old_length.wrapping_add(4095) & !4095);
+    }
+    // SAFETY: the caller's own call.
+    let result =
+        unsafe { kernel!(libc::SYS_mremap, old, old_length, length, flags, fixed) };
+    if recorded {
+        if let Some(entered) = Entered::try_enter() {
+            // On failure the old range is still there.
+            let (address, size) =
+                if result == -1 { (old as usize, old_length) } else { (result as usize, length) };
+            let size = size.wrapping_add(4095) & !4095;
+            recorder::mapped(&entered, address, size, 0, MappingKind::Private);
+        }
+    }
+    result as *mut c_void
+}

@@ -1,0 +1,108 @@
+//! Files, by raw system calls: small reads, and the black box itself.
+
+#![expect(unsafe_code, reason = "raw system calls")]
+
+use crate::kernel;
+use core::ffi::{CStr, c_int};
+
+use outlive_record::region::Region;
+
+use super::map;
+
+/// A descriptor that closes itself.
+#[derive(Debug)]
+struct Descriptor(c_int);
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours.
+        unsafe { kernel!(libc::SYS_close, self.0) };
+    }
+}
+
+fn open(path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
+    // SAFETY: the path ends with a NUL.
+    let fd = unsafe {
+        kernel!(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags | libc::O_CLOEXEC,
+            mode,
+        )
+    };
+    (fd >= 0).then_some(Descriptor(fd as c_int))
+}
+
+/// Reads the start of a file; returns how much.
+pub fn read(path: &CStr, buffer: &mut [u8]) -> usize {
+    let Some(file) = open(path, libc::O_RDONLY, 0) else { return 0 };
+    let mut filled = 0_usize;
+    while let Some(rest) = buffer.get_mut(filled..) {
+        // SAFETY: `rest` is a live slice.
+        let count =
+            unsafe { kernel!(libc::SYS_read, file.0, rest.as_mut_ptr(), rest.len()) };
+        if count <= 0 || rest.is_empty() {
+            break;
+        }
+        filled = filled.wrapping_add(count as usize);
+    }
+    filled.min(buffer.len())
+}
+
+/// Where a link leads; returns its length.
+pub fn read_link(path: &CStr, buffer: &mut [u8]) -> usize {
+    // SAFETY: the path ends with a NUL and `buffer` is a live slice.
+    let count = unsafe {
+        kernel!(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
+    };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Makes the file of a black box, with all its space taken from the file system beforehand (a full
+/// disk must not become SIGBUS later), and maps it shared, hidden from forked children.
+pub fn make_box(path: &CStr, size: u64) -> Option<Region> {
+    let file = open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600)?;
+    let region = map_box(&file, size);
+    if region.is_none() {
+        // SAFETY: the path ends with a NUL; a file without room is of no use.
+        unsafe { kernel!(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) };
+    }
+    region
+}
+
+fn map_box(file: &Descriptor, size: u64) -> Option<Region> {
+    // SAFETY: a system call on our own descriptor.
+    let taken = unsafe { kernel!(libc::SYS_fallocate, file.0, 0, 0_i64, size as i64) };
+    if taken != 0 {
+        // Some file systems cannot promise space; others are full, and say so.
+        let unsupported = super::c_library::errno() == libc::EOPNOTSUPP;
+        // SAFETY: as above.
+        let grown = unsupported
+            && unsafe { kernel!(libc::SYS_ftruncate, file.0, size as i64) } == 0;
+        if !grown {
+            return None;
+        }
+    }
+    // SAFETY: a fresh shared mapping of our own file.
+    let base = unsafe {
+        map::map(
+            core::ptr::null_mut(),
+            size as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.0,
+            0,
+        )
+    }?;
+    // SAFETY: advice about our own mapping: a forked child gets a box of its own.
+    unsafe { kernel!(libc::SYS_madvise, base.as_ptr(), size, libc::MADV_DONTFORK) };
+    // SAFETY: page-aligned, `size` bytes long, and never unmapped.
+    Some(unsafe { Region::new(base, size) })
+}

@@ -1,0 +1,228 @@
+//! Fatal signals: our handler stays in front, the program's own runs behind it.
+//!
+//! The program may install and query handlers as it likes; it sees only its own (`sigaction` is
+//! interposed for these signals). After the record is written, its handler runs; where it has none,
+//! the default action is restored and the fault happens again, so that the kernel logs it, dumps
+//! core and sets the wait status as if we had not been there.
+
+#![expect(unsafe_code, reason = "installs signal handlers and calls the program's")]
+
+use crate::kernel;
+use core::ffi::{c_int, c_void};
+use core::mem::{transmute, zeroed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
+
+use super::process;
+use super::real::Lazy;
+use crate::fatal::{self, Fault};
+
+/// The signals that end a process by its own fault.
+const FATAL: [c_int; 5] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+/// What the program asked for.
+#[derive(Debug)]
+struct Wanted {
+    handler: AtomicUsize,
+    flags: AtomicI32,
+    mask: AtomicU64,
+}
+
+static WANTED: [Wanted; FATAL.len()] = [const {
+    Wanted { handler: AtomicUsize::new(0), flags: AtomicI32::new(0), mask: AtomicU64::new(0) }
+}; FATAL.len()];
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+static SIGACTION: Lazy = Lazy::new();
+
+/// Puts our handler in front. Called in the constructor.
+pub fn install() {
+    for signal in FATAL {
+        // SAFETY: zero is a valid action (default, no flags, empty mask).
+        let mut ours: libc::sigaction = unsafe { zeroed() };
+        ours.sa_sigaction = on_fatal as *const () as usize;
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        // SAFETY: as above.
+        let mut before: libc::sigaction = unsafe { zeroed() };
+        // SAFETY: two live actions.
+        if unsafe { real_sigaction(signal, &raw const ours, &raw mut before) } == 0 {
+            if let Some(wanted) = wanted(signal) {
+                remember(wanted, &before);
+            }
+        }
+    }
+    INSTALLED.store(true, Release);
+}
+
+/// Our `sigaction`: for fatal signals it changes what runs behind our handler.
+///
+/// # Safety
+///
+/// The contract of `sigaction`.
+pub unsafe fn sigaction(
+    signal: c_int,
+    action: *const libc::sigaction,
+    before: *mut libc::sigaction,
+) -> c_int {
+    let Some(wanted) = wanted(signal).filter(|_| INSTALLED.load(Acquire)) else {
+        // SAFETY: promised by the caller.
+        return unsafe { real_sigaction(signal, action, before) };
+    };
+    // SAFETY: zero is a valid action.
+    let mut current: libc::sigaction = unsafe { zeroed() };
+    current.sa_sigaction = wanted.handler.load(Relaxed);
+    current.sa_flags = wanted.flags.load(Relaxed);
+    set_mask(&mut current, wanted.mask.load(Relaxed));
+    if !action.is_null() {
+        // SAFETY: a non-null action is valid by the contract.
+        remember(wanted, unsafe { &*action });
+    }
+    if !before.is_null() {
+        // SAFETY: as above.
+        unsafe { *before = current };
+    }
+    0
+}
+
+/// Our `signal`: the handler before, or `SIG_ERR`.
+///
+/// # Safety
+///
+/// The contract of `signal`.
+pub unsafe fn set_handler(signal: c_int, handler: usize) -> usize {
+    // SAFETY: zero is a valid action.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_sigaction = handler;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: as above.
+    let mut before: libc::sigaction = unsafe { zeroed() };
+    // SAFETY: two live actions.
+    match unsafe { sigaction(signal, &raw const action, &raw mut before) } {
+        0 => before.sa_sigaction,
+        _ => libc::SIG_ERR,
+    }
+}
+
+unsafe fn real_sigaction(
+    signal: c_int,
+    action: *const libc::sigaction,
+    before: *mut libc::sigaction,
+) -> c_int {
+    let address = SIGACTION.address(c"sigaction");
+    if address.is_null() {
+        return -1;
+    }
+    type Sigaction =
+        unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    // SAFETY: the C library's function of this name has this signature.
+    let function: Sigaction = unsafe { transmute(address) };
+    // SAFETY: promised by the caller.
+    unsafe { function(signal, action, before) }
+}
+
+fn wanted(signal: c_int) -> Option<&'static Wanted> {
+    let index = FATAL.iter().position(|&fatal| fatal == signal)?;
+    WANTED.get(index)
+}
+
+fn remember(wanted: &Wanted, action: &libc::sigaction) {
+    wanted.flags.store(action.sa_flags, Relaxed);
+    let mask = core::ptr::from_ref(&action.sa_mask).cast::<u64>();
+    // SAFETY: a signal set is at least 64 bits long.
+    wanted.mask.store(unsafe { mask.read_unaligned() }, Relaxed);
+    wanted.handler.store(action.sa_sigaction, Release);
+}
+
+fn set_mask(action: &mut libc::sigaction, mask: u64) {
+    let place = core::ptr::from_mut(&mut action.sa_mask).cast::<u64>();
+    // SAFETY: as in `remember`.
+    unsafe { place.write_unaligned(mask) };
+}
+
+/// The handler itself.
+unsafe extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let errno = super::c_library::errno();
+    // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO.
+    let code = unsafe { (*info).si_code };
+    let sent = code <= 0;
+    let (ip, sp) = registers(context);
+    fatal::record(&Fault {
+        signal,
+        code,
+        // SAFETY: for faults the kernel fills in the address.
+        address: if sent { 0 } else { unsafe { (*info).si_addr() as u64 } },
+        ip,
+        sp,
+        // SAFETY: for sent signals it fills in the sender.
+        sender: if sent { unsafe { (*info).si_pid() as u32 } } else { 0 },
+    });
+    super::c_library::set_errno(errno);
+    // SAFETY: the arguments of this very call.
+    unsafe { chain(signal, info, context, sent) };
+}
+
+unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, sent: bool) {
+    let Some(wanted) = wanted(signal) else { return };
+    let handler = wanted.handler.load(Acquire);
+    let flags = wanted.flags.load(Relaxed);
+    if handler == libc::SIG_IGN && sent {
+        return;
+    }
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        die(signal, sent);
+        return;
+    }
+    if flags & libc::SA_RESETHAND != 0 {
+        wanted.handler.store(libc::SIG_DFL, Release);
+    }
+    if flags & libc::SA_SIGINFO == 0 {
+        // SAFETY: the program installed this as a handler of one argument.
+        let function: unsafe extern "C" fn(c_int) = unsafe { transmute(handler) };
+        // SAFETY: as the kernel would call it.
+        unsafe { function(signal) };
+    } else {
+        type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        // SAFETY: the program installed this as a handler of three arguments.
+        let function: Handler = unsafe { transmute(handler) };
+        // SAFETY: as the kernel would call it.
+        unsafe { function(signal, info, context) };
+    }
+}
+
+/// Restores the default action. A fault happens again when we return; a sent signal is sent again.
+fn die(signal: c_int, sent: bool) {
+    // SAFETY: zero is the default action.
+    let action: libc::sigaction = unsafe { zeroed() };
+    // SAFETY: a live action.
+    unsafe { real_sigaction(signal, &raw const action, core::ptr::null_mut()) };
+    if sent {
+        // SAFETY: a raw system call on ourselves.
+        unsafe { kernel!(libc::SYS_tgkill, process::pid(), process::tid(), signal) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(context: *mut c_void) -> (u64, u64) {
+    if context.is_null() {
+        return (0, 0);
+    }
+    // SAFETY: the kernel hands a valid context to a handler with SA_SIGINFO.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let register = |index: c_int| registers.get(index as usize).map_or(0, |&value| value as u64);
+    (register(libc::REG_RIP), register(libc::REG_RSP))
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(context: *mut c_void) -> (u64, u64) {
+    if context.is_null() {
+        return (0, 0);
+    }
+    // SAFETY: the kernel hands a valid context to a handler with SA_SIGINFO.
+    let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    (machine.pc, machine.sp)
+}
+
+/// Whether we stand in front of this signal.
+pub fn is_watched(signal: c_int) -> bool {
+    INSTALLED.load(Acquire) && wanted(signal).is_some()
+}

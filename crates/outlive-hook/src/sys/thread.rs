@@ -1,0 +1,120 @@
+//! The words each thread has: initial-exec thread-local storage, laid out by hand.
+//!
+//! Rust's own thread-locals in a shared library go through `__tls_get_addr`, which may allocate.
+//! These 64 bytes lie in the static block that the loader sets up before any code runs; their
+//! address is two instructions away and they start out as zero.
+
+#![expect(unsafe_code, reason = "defines thread-local storage in assembly")]
+
+use core::sync::atomic::AtomicI64;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// What the hook keeps for a thread. Atomics only because signal handlers may interrupt.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Thread {
+    /// Bytes until the next sample; zero in a new thread, so that its first call comes by.
+    pub countdown: AtomicI64,
+    /// Not zero while this thread is inside the hook.
+    busy: AtomicU32,
+    /// Its id; 0 before the first look.
+    pub tid: AtomicU32,
+    /// State of its random numbers.
+    pub random: AtomicU64,
+    /// The generation (see `arena`) in which the figures below were taken.
+    pub generation: AtomicU64,
+    /// Stack that created it, plus one.
+    pub creator: AtomicU32,
+    /// Not zero once it has a stack for signals.
+    pub signal_stack: AtomicU32,
+    /// Return address of the `mmap` in progress.
+    pub map_caller: AtomicU64,
+    reserved: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Thread>() == 64);
+
+core::arch::global_asm!(
+    ".pushsection .tbss.outlive_thread,\"awT\",@nobits",
+    ".balign 64",
+    ".globl outlive_thread",
+    ".hidden outlive_thread",
+    ".type outlive_thread,@object",
+    ".size outlive_thread,64",
+    "outlive_thread:",
+    ".zero 64",
+    ".popsection",
+);
+
+/// The calling thread's words.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn current() -> &'static Thread {
+    let address: *const Thread;
+    // SAFETY: reads the thread pointer and a constant of the loader; `pure` holds because neither
+    // changes while a function runs on one thread.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr fs:[0]",
+            "add {0}, qword ptr [rip + outlive_thread@GOTTPOFF]",
+            out(reg) address,
+            options(pure, nomem, nostack),
+        );
+    }
+    // SAFETY: the block exists as long as the thread, and the reference is not kept beyond a call.
+    unsafe { &*address }
+}
+
+/// The calling thread's words.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub fn current() -> &'static Thread {
+    let address: *const Thread;
+    // SAFETY: as on x86-64, with `tpidr_el0` as the thread pointer.
+    unsafe {
+        core::arch::asm!(
+            "adrp {1}, :gottprel:outlive_thread",
+            "ldr {1}, [{1}, :gottprel_lo12:outlive_thread]",
+            "mrs {0}, tpidr_el0",
+            "add {0}, {0}, {1}",
+            out(reg) address,
+            out(reg) _,
+            options(pure, nomem, nostack),
+        );
+    }
+    // SAFETY: as on x86-64.
+    unsafe { &*address }
+}
+
+/// Proof that this thread entered the hook and was not in it before: whatever records asks for it.
+#[derive(Debug)]
+pub struct Entered {
+    /// The thread.
+    pub thread: &'static Thread,
+    errno: i32,
+}
+
+impl Entered {
+    /// Enters, unless this thread is inside already (a signal handler that interrupted the hook,
+    /// or the hook's own calls). Remembers `errno`.
+    #[inline]
+    pub fn try_enter() -> Option<Self> {
+        let thread = current();
+        if thread.busy.load(Relaxed) != 0 {
+            return None;
+        }
+        thread.busy.store(1, Relaxed);
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        Some(Self { thread, errno: super::c_library::errno() })
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        super::c_library::set_errno(self.errno);
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        self.thread.busy.store(0, Relaxed);
+    }
+}
