@@ -66,7 +66,9 @@ static LAST_PID: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the arena; `false` when there is no memory for it. Called in the constructor.
 pub fn prepare() -> bool {
-    let Some((arena, wiped)) = map::private::<Arena>() else { return false };
+    let Some((arena, wiped)) = map::private::<Arena>() else {
+        return false;
+    };
     WIPED_BY_KERNEL.store(wiped, Relaxed);
     ARENA.set(arena);
     true
@@ -133,11 +135,17 @@ const fn creator_slot(thread: u64) -> usize {
 #[cold]
 fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
     let generation = clock::monotonic() | 1;
-    arena.generation.compare_exchange(0, generation, Acquire, Relaxed).ok()?;
+    arena
+        .generation
+        .compare_exchange(0, generation, Acquire, Relaxed)
+        .ok()?;
     let pid = process::pid();
     let start_ticks = process::start_ticks();
     let mut path = [0_u8; 3200];
-    let mut cursor = Cursor { bytes: &mut path, at: 0 };
+    let mut cursor = Cursor {
+        bytes: &mut path,
+        at: 0,
+    };
     cursor.push(config::directory());
     cursor.push(b"/");
     cursor.push_number(u64::from(pid));
@@ -153,7 +161,11 @@ fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
     let argv_len = file::read(c"/proc/self/cmdline", &mut argv);
     let cwd_len = file::read_link(c"/proc/self/cwd", &mut cwd);
     let parent = LAST_PID.swap(pid, Relaxed);
-    let origin = if parent == 0 { Origin::Exec } else { Origin::Fork };
+    let origin = if parent == 0 {
+        Origin::Exec
+    } else {
+        Origin::Fork
+    };
     let identity = Identity {
         pid,
         ppid: process::ppid(),

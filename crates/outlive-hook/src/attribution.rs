@@ -60,7 +60,9 @@ pub fn python_stack<M: Memory>(
         if depth > MAX_DEPTH {
             return ControlFlow::Break(());
         }
-        hash = hash.with(place.code as u64 ^ place.fingerprint).with(u64::from(place.offset));
+        hash = hash
+            .with(place.code as u64 ^ place.fingerprint)
+            .with(u64::from(place.offset));
         ControlFlow::Continue(())
     })?;
     if depth == 0 {
@@ -70,7 +72,14 @@ pub fn python_stack<M: Memory>(
     if let Some(number) = arena.stacks.find(hash) {
         return Some(StackId(number));
     }
-    Some(add_python_stack(arena, black_box, memory, layout, thread_state, hash))
+    Some(add_python_stack(
+        arena,
+        black_box,
+        memory,
+        layout,
+        thread_state,
+        hash,
+    ))
 }
 
 #[cold]
@@ -97,7 +106,10 @@ fn add_python_stack<M: Memory>(
             flags = stack_flag::TRUNCATED;
             return ControlFlow::Break(());
         };
-        *frame = (code_of(arena, black_box, memory, layout, place), place.offset);
+        *frame = (
+            code_of(arena, black_box, memory, layout, place),
+            place.offset,
+        );
         depth = depth.wrapping_add(1);
         ControlFlow::Continue(())
     });
@@ -139,16 +151,25 @@ fn code_of<M: Memory>(
     layout: &FrameLayout,
     place: Place,
 ) -> CodeId {
-    let hash = Hash::new(2).with(place.code as u64).with(place.fingerprint).finish();
+    let hash = Hash::new(2)
+        .with(place.code as u64)
+        .with(place.fingerprint)
+        .finish();
     if let Some(number) = arena.codes.find(hash) {
         return CodeId(number);
     }
-    let field = |offset: u32| memory.word(place.code.wrapping_add(offset as usize)).unwrap_or(0);
+    let field = |offset: u32| {
+        memory
+            .word(place.code.wrapping_add(offset as usize))
+            .unwrap_or(0)
+    };
     let mut file = Text::new();
     text::read(memory, layout, field(layout.file), &mut file);
     let mut name = Text::new();
     text::read(memory, layout, field(layout.name), &mut name);
-    let first_line = memory.half(place.code.wrapping_add(layout.first_line as usize)).unwrap_or(0);
+    let first_line = memory
+        .half(place.code.wrapping_add(layout.first_line as usize))
+        .unwrap_or(0);
     let code = CodeFacts {
         file: string_of(arena, black_box, file.as_bytes()),
         name: string_of(arena, black_box, name.as_bytes()),
@@ -159,7 +180,9 @@ fn code_of<M: Memory>(
         address: place.code as u64,
     };
     // Without room for codes the frame is a nameless one: number out of range, read as unknown.
-    let Some(added) = black_box.add_code(&code) else { return CodeId(u32::MAX) };
+    let Some(added) = black_box.add_code(&code) else {
+        return CodeId(u32::MAX);
+    };
     arena.codes.add(hash, added.0);
     added
 }
@@ -170,7 +193,10 @@ fn line_table(black_box: &BoxWriter, object: usize) -> StringId {
     if object == 0 {
         return StringId(0);
     }
-    let length = Checked.word(object.wrapping_add(BYTES_LENGTH)).unwrap_or(0).min(MAX_TABLE);
+    let length = Checked
+        .word(object.wrapping_add(BYTES_LENGTH))
+        .unwrap_or(0)
+        .min(MAX_TABLE);
     peek::copy_to_string(black_box, object.wrapping_add(BYTES_DATA), length)
 }
 
@@ -183,18 +209,15 @@ fn string_of(arena: &Arena, black_box: &BoxWriter, bytes: &[u8]) -> StringId {
     if let Some(number) = arena.strings.find(hash) {
         return StringId(number);
     }
-    let Some(added) = black_box.add_string(bytes) else { return StringId(0) };
+    let Some(added) = black_box.add_string(bytes) else {
+        return StringId(0);
+    };
     arena.strings.add(hash, added.0);
     added
 }
 
 /// A stack without Python frames: thread name, calling library, creator.
-fn native_stack(
-    arena: &Arena,
-    black_box: &BoxWriter,
-    thread: &Thread,
-    caller: usize,
-) -> StackId {
+fn native_stack(arena: &Arena, black_box: &BoxWriter, thread: &Thread, caller: usize) -> StackId {
     let mut name = [0_u8; 16];
     let length = process::thread_name(&mut name);
     let name = name.get(..length).unwrap_or(&[]);
@@ -218,7 +241,11 @@ fn native_stack(
     let stack = StackFacts {
         kind: StackKind::Native,
         thread: string_of(arena, black_box, name),
-        library: string_of(arena, black_box, library.map_or(&[], |library| library.path)),
+        library: string_of(
+            arena,
+            black_box,
+            library.map_or(&[], |library| library.path),
+        ),
         creator: StackId(creator),
         flags: 0,
     };
@@ -243,12 +270,19 @@ fn single_stack(arena: &Arena, black_box: &BoxWriter, kind: StackKind) -> StackI
     if let Some(number) = arena.stacks.find(hash) {
         return StackId(number);
     }
-    let Some(_held) = arena.intern_lock.lock() else { return StackId(0) };
+    let Some(_held) = arena.intern_lock.lock() else {
+        return StackId(0);
+    };
     if let Some(number) = arena.stacks.find(hash) {
         return StackId(number);
     }
     let none = StringId(0);
-    let stack =
-        StackFacts { kind, thread: none, library: none, creator: StackId(0), flags: 0 };
+    let stack = StackFacts {
+        kind,
+        thread: none,
+        library: none,
+        creator: StackId(0),
+        flags: 0,
+    };
     add_stack(arena, black_box, &stack, hash, &[])
 }

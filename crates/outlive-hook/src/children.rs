@@ -12,7 +12,9 @@ use crate::sys::thread::Entered;
 
 /// The parent's side of a `fork`.
 pub fn forked(entered: &Entered) {
-    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some((arena, black_box)) = arena::existing() else {
+        return;
+    };
     recorder::know_thread(arena, entered.thread);
     let stack = stack_of_caller(arena, black_box, entered.thread, 0);
     black_box.add_child(ChildKind::Forked, clock::monotonic(), 0, 0, stack);
@@ -21,14 +23,24 @@ pub fn forked(entered: &Entered) {
 /// A child was waited for and has ended.
 pub fn reaped(_entered: &Entered, pid: i32, status: i32) {
     let ended = libc::WIFEXITED(status) || libc::WIFSIGNALED(status);
-    let Some((_, black_box)) = arena::existing().filter(|_| ended && pid > 0) else { return };
+    let Some((_, black_box)) = arena::existing().filter(|_| ended && pid > 0) else {
+        return;
+    };
     let stack = outlive_record::write::StackId(0);
-    black_box.add_child(ChildKind::Reaped, clock::monotonic(), pid as u32, status, stack);
+    black_box.add_child(
+        ChildKind::Reaped,
+        clock::monotonic(),
+        pid as u32,
+        status,
+        stack,
+    );
 }
 
 /// This thread is about to start another one: remembers where.
 pub fn thread_created(entered: &Entered, handle: u64) {
-    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some((arena, black_box)) = arena::existing() else {
+        return;
+    };
     recorder::know_thread(arena, entered.thread);
     let stack = stack_of_caller(arena, black_box, entered.thread, 0);
     // A thread started by a thread without frames was, in the end, started by the same line.

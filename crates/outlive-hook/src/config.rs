@@ -29,7 +29,10 @@ pub fn set(directory: Option<&[u8]>, size: Option<&[u8]>) -> bool {
     let Some(directory) = directory.filter(|path| !path.is_empty() && path.len() < MAX_PATH) else {
         return false;
     };
-    let mut path = Path { bytes: [0; MAX_PATH], len: directory.len() };
+    let mut path = Path {
+        bytes: [0; MAX_PATH],
+        len: directory.len(),
+    };
     for (place, &byte) in path.bytes.iter_mut().zip(directory) {
         *place = byte;
     }
@@ -41,7 +44,10 @@ pub fn set(directory: Option<&[u8]>, size: Option<&[u8]>) -> bool {
 
 /// The folder.
 pub fn directory() -> &'static [u8] {
-    DIRECTORY.get().and_then(|path| path.bytes.get(..path.len)).unwrap_or(&[])
+    DIRECTORY
+        .get()
+        .and_then(|path| path.bytes.get(..path.len))
+        .unwrap_or(&[])
 }
 
 /// Size of a box.

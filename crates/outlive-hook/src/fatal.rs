@@ -42,12 +42,17 @@ pub fn record(fault: &Fault) {
     if REPORTED.swap(mark, Relaxed) == mark {
         return;
     }
-    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some((arena, black_box)) = arena::existing() else {
+        return;
+    };
     let mut name = [0_u8; 16];
     let name_len = process::thread_name(&mut name);
     let mut message = [0_u8; 508];
-    let message_len =
-        if fault.signal == libc::SIGABRT { c_library::abort_message(&mut message) } else { 0 };
+    let message_len = if fault.signal == libc::SIGABRT {
+        c_library::abort_message(&mut message)
+    } else {
+        0
+    };
     let library = library::of(fault.ip as usize);
     let record = black_box.add_fatal(&FatalFacts {
         signal: fault.signal,
@@ -64,7 +69,9 @@ pub fn record(fault: &Fault) {
         abort_message: message.get(..message_len).unwrap_or(&[]),
         cxx_type: &[],
     });
-    let (Some(record), Some(layout)) = (record, python::layout()) else { return };
+    let (Some(record), Some(layout)) = (record, python::layout()) else {
+        return;
+    };
     let own = interpreter::this_thread_state();
     let add = |state: usize, tid: u32| {
         let stack = python_stack(arena, black_box, &Checked, layout, state).unwrap_or(StackId(0));

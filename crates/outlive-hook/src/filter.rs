@@ -67,10 +67,11 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::testing::zeroed;
 
     #[test]
     fn remembers_until_all_blocks_of_the_page_are_gone() {
-        let filter = Box::new(Filter([const { AtomicU8::new(0) }; SLOTS]));
+        let filter = zeroed::<Filter>();
         assert!(!filter.may_hold(0x7000_1234));
         filter.add(0x7000_1234);
         filter.add(0x7000_1FF0);
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_full_slot_says_perhaps_for_good() {
-        let filter = Box::new(Filter([const { AtomicU8::new(0) }; SLOTS]));
+        let filter = zeroed::<Filter>();
         for _ in 0..300 {
             filter.add(0x5000);
         }

@@ -38,7 +38,9 @@ impl<const SLOTS: usize> Index<SLOTS> {
     pub fn add(&self, hash: u64, number: u32) -> bool {
         let word = (hash & !NUMBER_MASK) | (u64::from(number).wrapping_add(1) & NUMBER_MASK);
         for probe in 0..MAX_PROBES {
-            let Some(slot) = self.slot(hash, probe) else { return false };
+            let Some(slot) = self.slot(hash, probe) else {
+                return false;
+            };
             if slot.load(Relaxed) == 0 {
                 slot.store(word, Release);
                 return true;
@@ -49,7 +51,8 @@ impl<const SLOTS: usize> Index<SLOTS> {
 
     #[inline]
     fn slot(&self, hash: u64, probe: usize) -> Option<&AtomicU64> {
-        self.0.get((hash as usize).wrapping_add(probe) & SLOTS.wrapping_sub(1))
+        self.0
+            .get((hash as usize).wrapping_add(probe) & SLOTS.wrapping_sub(1))
     }
 }
 
@@ -74,7 +77,8 @@ mod tests {
     #[test]
     fn a_full_index_says_so() {
         let index = zeroed::<Index<64>>();
-        let added = (0..100_u32).filter(|&n| index.add(Hash::new(2).with(u64::from(n)).finish(), n));
+        let added =
+            (0..100_u32).filter(|&n| index.add(Hash::new(2).with(u64::from(n)).finish(), n));
         assert_eq!(added.count(), 64);
     }
 }

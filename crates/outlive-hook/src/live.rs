@@ -20,14 +20,16 @@ pub const CAPACITY: u32 = (LINES * PER_LINE) as u32;
 
 /// Who holds a block, and the bytes it stands for.
 ///
-/// Packed as `ssssssss ssssssss ssssssss` (24 bits of stack) and 40 bits of bytes; a larger figure
-/// is cut to 1 TiB − 1, on the way in and on the way out alike.
+/// Packed as 23 bits of stack, one bit "sampled" and 40 bits of bytes; a larger figure is cut to
+/// 1 TiB − 1, on the way in and on the way out alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Stack number in the box.
     pub stack: u32,
     /// Bytes.
     pub bytes: u64,
+    /// Whether the bytes are the weight of a sample rather than the request itself.
+    pub sampled: bool,
 }
 
 const BYTES_BITS: u32 = 40;
@@ -35,16 +37,26 @@ const BYTES_MASK: u64 = (1 << BYTES_BITS) - 1;
 
 impl Block {
     /// With the bytes cut to what the table can hold.
-    pub fn new(stack: u32, bytes: u64) -> Self {
-        Self { stack: stack & 0x00FF_FFFF, bytes: bytes.min(BYTES_MASK) }
+    pub fn new(stack: u32, bytes: u64, sampled: bool) -> Self {
+        Self {
+            stack: stack & 0x007F_FFFF,
+            bytes: bytes.min(BYTES_MASK),
+            sampled,
+        }
     }
 
     const fn pack(self) -> u64 {
-        ((self.stack as u64) << BYTES_BITS) | self.bytes
+        let who = (self.stack as u64) << 1 | self.sampled as u64;
+        who << BYTES_BITS | self.bytes
     }
 
     const fn unpack(word: u64) -> Self {
-        Self { stack: (word >> BYTES_BITS) as u32, bytes: word & BYTES_MASK }
+        let who = word >> BYTES_BITS;
+        Self {
+            stack: (who >> 1) as u32,
+            bytes: word & BYTES_MASK,
+            sampled: who & 1 == 1,
+        }
     }
 }
 
@@ -73,7 +85,9 @@ impl LiveTable {
     pub fn insert(&self, address: usize, block: Block) -> bool {
         let home = home(address);
         for step in 0..WINDOW {
-            let Some(line) = self.lines.get(wrap(home, step)) else { return false };
+            let Some(line) = self.lines.get(wrap(home, step)) else {
+                return false;
+            };
             for entry in &line.0 {
                 if entry.address.load(Relaxed) == 0
                     && entry
@@ -95,6 +109,10 @@ impl LiveTable {
 
     /// Takes a block out.
     pub fn remove(&self, address: usize) -> Option<Block> {
+        if address == 0 {
+            // Zero marks a free entry; no block lies there.
+            return None;
+        }
         let home = home(address);
         for step in 0..WINDOW {
             for entry in &self.lines.get(wrap(home, step))?.0 {
@@ -144,16 +162,21 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out_once() {
         let table = zeroed::<LiveTable>();
-        assert!(table.insert(0x7F00_0010, Block::new(7, 4096)));
-        assert_eq!(table.remove(0x7F00_0010), Some(Block::new(7, 4096)));
+        assert!(table.insert(0x7F00_0010, Block::new(7, 4096, true)));
+        assert_eq!(table.remove(0x7F00_0010), Some(Block::new(7, 4096, true)));
         assert_eq!(table.remove(0x7F00_0010), None);
         assert!(table.is_empty());
+        assert_eq!(
+            table.remove(0),
+            None,
+            "a free entry is not a block at address zero"
+        );
     }
 
     #[test]
     fn bytes_beyond_a_tebibyte_are_cut_both_ways() {
         let table = zeroed::<LiveTable>();
-        let block = Block::new(1, 4 << 40);
+        let block = Block::new(1, 4 << 40, false);
         table.insert(0x1000, block);
         assert_eq!(table.remove(0x1000).map(|out| out.bytes), Some(block.bytes));
     }
@@ -164,7 +187,7 @@ mod tests {
         let mut kept = Vec::new();
         for index in 0..(CAPACITY as usize + 1000) {
             let address = (index + 1) * 16;
-            if table.insert(address, Block::new(1, 1)) {
+            if table.insert(address, Block::new(1, 1, false)) {
                 kept.push(address);
             }
         }
@@ -182,7 +205,7 @@ mod tests {
             for (slot, operation, bytes) in steps {
                 let address = slot * 4096;
                 if operation > 0 && !model.contains_key(&address) {
-                    let block = Block::new(operation, bytes);
+                    let block = Block::new(operation, bytes, bytes % 2 == 0);
                     assert!(table.insert(address, block));
                     model.insert(address, block);
                 } else {
@@ -202,9 +225,11 @@ mod tests {
                 scope.spawn(move || {
                     for round in 0..20_000_usize {
                         let address = (thread * 20_000 + round % 500 + 1) * 16;
-                        assert!(table.insert(address, Block::new(thread as u32, round as u64)));
+                        assert!(
+                            table.insert(address, Block::new(thread as u32, round as u64, false))
+                        );
                         let out = table.remove(address);
-                        assert_eq!(out, Some(Block::new(thread as u32, round as u64)));
+                        assert_eq!(out, Some(Block::new(thread as u32, round as u64, false)));
                     }
                 });
             }

@@ -71,7 +71,9 @@ impl MappingTable {
             return false;
         }
         let place = self.block_for(range.start);
-        let Some(block) = self.block(place) else { return false };
+        let Some(block) = self.block(place) else {
+            return false;
+        };
         if block.len() == PER_BLOCK {
             if !self.split(place) {
                 return false;
@@ -92,8 +94,14 @@ impl MappingTable {
                 stack: range.stack,
             };
             self.take_out(place, index);
-            let before = Range { end: cut.start, ..range };
-            let after = Range { start: cut.end, ..range };
+            let before = Range {
+                end: cut.start,
+                ..range
+            };
+            let after = Range {
+                start: cut.end,
+                ..range
+            };
             complete &= self.insert(before) && self.insert(after);
             gone(cut);
         }
@@ -102,13 +110,16 @@ impl MappingTable {
 
     /// Whether this address lies in a range.
     pub fn contains(&self, address: u64) -> bool {
-        self.first_overlap(address, address.saturating_add(1)).is_some()
+        self.first_overlap(address, address.saturating_add(1))
+            .is_some()
     }
 
     /// All ranges in order, for tests.
     pub fn each(&self, mut visit: impl FnMut(Range)) {
         for place in 0..self.directory_len() {
-            let Some(block) = self.block(place) else { return };
+            let Some(block) = self.block(place) else {
+                return;
+            };
             for index in 0..block.len() {
                 visit(block.get(index));
             }
@@ -116,7 +127,8 @@ impl MappingTable {
     }
 
     fn insert_into_split(&self, range: Range) -> bool {
-        self.block(self.block_for(range.start)).is_some_and(|block| block.insert(range))
+        self.block(self.block_for(range.start))
+            .is_some_and(|block| block.insert(range))
     }
 
     fn first_overlap(&self, start: u64, end: u64) -> Option<(usize, usize, Range)> {
@@ -136,7 +148,9 @@ impl MappingTable {
     }
 
     fn take_out(&self, place: usize, index: usize) {
-        let Some(block) = self.block(place) else { return };
+        let Some(block) = self.block(place) else {
+            return;
+        };
         block.remove(index);
         if block.len() == 0 {
             self.close_block(place);
@@ -152,8 +166,9 @@ impl MappingTable {
         let (mut low, mut high) = (0, self.directory_len());
         while high.wrapping_sub(low) > 1 {
             let middle = usize::midpoint(low, high);
-            let starts_after =
-                self.block(middle).is_none_or(|block| block.get(0).start > address);
+            let starts_after = self
+                .block(middle)
+                .is_none_or(|block| block.get(0).start > address);
             if starts_after {
                 high = middle;
             } else {
@@ -196,13 +211,17 @@ impl MappingTable {
         if let Some(block) = self.blocks.get(number as usize) {
             block.len.store(0, Relaxed);
         }
-        self.directory_len.store(len.wrapping_add(1) as u32, Relaxed);
+        self.directory_len
+            .store(len.wrapping_add(1) as u32, Relaxed);
         true
     }
 
     fn close_block(&self, place: usize) {
         let len = self.directory_len();
-        let number = self.directory.get(place).map_or(0, |slot| slot.load(Relaxed));
+        let number = self
+            .directory
+            .get(place)
+            .map_or(0, |slot| slot.load(Relaxed));
         let mut at = place;
         while at.wrapping_add(1) < len {
             self.copy_directory(at.wrapping_add(1), at);
@@ -211,7 +230,8 @@ impl MappingTable {
         if let Some(slot) = self.directory.get(len.wrapping_sub(1)) {
             slot.store(number, Relaxed);
         }
-        self.directory_len.store(len.wrapping_sub(1) as u32, Relaxed);
+        self.directory_len
+            .store(len.wrapping_sub(1) as u32, Relaxed);
     }
 
     fn copy_directory(&self, from: usize, to: usize) {
@@ -245,11 +265,13 @@ impl Block {
     }
 
     fn get(&self, index: usize) -> Range {
-        self.slots.get(index).map_or_else(Range::default, |slot| Range {
-            start: slot.start.load(Relaxed),
-            end: slot.end.load(Relaxed),
-            stack: slot.stack.load(Relaxed),
-        })
+        self.slots
+            .get(index)
+            .map_or_else(Range::default, |slot| Range {
+                start: slot.start.load(Relaxed),
+                end: slot.end.load(Relaxed),
+                stack: slot.stack.load(Relaxed),
+            })
     }
 
     fn put(&self, index: usize, range: Range) {
@@ -309,10 +331,21 @@ mod tests {
     #[test]
     fn a_hole_splits_a_range() {
         let table = zeroed::<MappingTable>();
-        table.insert(Range { start: 10, end: 20, stack: 3 });
+        table.insert(Range {
+            start: 10,
+            end: 20,
+            stack: 3,
+        });
         let mut gone = Vec::new();
         assert!(table.remove(12, 15, |range| gone.push(range)));
-        assert_eq!(gone, [Range { start: 12, end: 15, stack: 3 }]);
+        assert_eq!(
+            gone,
+            [Range {
+                start: 12,
+                end: 15,
+                stack: 3
+            }]
+        );
         let mut left = Vec::new();
         table.each(|range| left.push((range.start, range.end)));
         assert_eq!(left, [(10, 12), (15, 20)]);
@@ -322,13 +355,23 @@ mod tests {
     fn a_full_table_says_so() {
         let table = zeroed::<MappingTable>();
         let fits = (0..1_000_000_u64)
-            .take_while(|&n| table.insert(Range { start: n * 10, end: n * 10 + 5, stack: 1 }))
+            .take_while(|&n| {
+                table.insert(Range {
+                    start: n * 10,
+                    end: n * 10 + 5,
+                    stack: 1,
+                })
+            })
             .count();
         assert!(fits >= BLOCKS * PER_BLOCK / 2, "{fits}");
         let mut gone = 0;
         table.remove(0, u64::MAX, |_| gone += 1);
         assert_eq!(gone, fits);
-        assert!(table.insert(Range { start: 1, end: 2, stack: 1 }));
+        assert!(table.insert(Range {
+            start: 1,
+            end: 2,
+            stack: 1
+        }));
     }
 
     proptest::proptest! {

@@ -66,7 +66,7 @@ pub fn acquired(entered: &Entered, address: usize, size: usize, caller: usize) {
     watch_interpreter(black_box);
     let stack = stack_of_caller(arena, black_box, thread, caller);
     let time = clock::monotonic();
-    let block = Block::new(stack.0, bytes);
+    let block = Block::new(stack.0, bytes, !exact);
     if !arena.live.insert(address, block) {
         // No room to see its release: counted as other, so that no line is blamed for good.
         black_box.count_lost(facts::LOST_BLOCKS, 1);
@@ -75,11 +75,25 @@ pub fn acquired(entered: &Entered, address: usize, size: usize, caller: usize) {
     }
     FILTER.add(address);
     coarsen_if_crowded(arena, black_box);
-    let acquisition = Acquisition { stack, bytes: block.bytes, request: size, flags, time };
+    let acquisition = Acquisition {
+        stack,
+        bytes: block.bytes,
+        request: size,
+        flags,
+        time,
+    };
     let live = black_box.acquire(&acquisition);
     if exact {
         let tid = thread.tid.load(Relaxed);
-        black_box.add_event(EventKind::Acquired, time, tid, size, address as u64, stack, live);
+        black_box.add_event(
+            EventKind::Acquired,
+            time,
+            tid,
+            size,
+            address as u64,
+            stack,
+            live,
+        );
     }
 }
 
@@ -93,7 +107,7 @@ pub fn released(thread: &Thread, address: usize) -> Option<Block> {
     FILTER.remove(address);
     let time = clock::monotonic();
     let live = black_box.release(StackId(block.stack), block.bytes, time);
-    if block.bytes >= arena.exact_from() {
+    if !block.sampled {
         let tid = thread.tid.load(Relaxed);
         let stack = StackId(block.stack);
         let (bytes, address) = (block.bytes, address as u64);
@@ -104,13 +118,21 @@ pub fn released(thread: &Thread, address: usize) -> Option<Block> {
 
 /// A `realloc` failed: the old block is live after all.
 pub fn put_back(address: usize, block: Block) {
-    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some((arena, black_box)) = arena::existing() else {
+        return;
+    };
     if arena.live.insert(address, block) {
         FILTER.add(address);
         let stack = StackId(block.stack);
         let time = clock::monotonic();
         let bytes = block.bytes;
-        black_box.acquire(&Acquisition { stack, bytes, request: 0, flags: 0, time });
+        black_box.acquire(&Acquisition {
+            stack,
+            bytes,
+            request: 0,
+            flags: 0,
+            time,
+        });
     }
 }
 
@@ -119,7 +141,9 @@ pub fn failed(entered: &Entered, size: usize, caller: usize) {
     if !is_enabled() {
         return;
     }
-    let Some((arena, black_box)) = arena::recording() else { return };
+    let Some((arena, black_box)) = arena::recording() else {
+        return;
+    };
     know_thread(arena, entered.thread);
     let stack = stack_of_caller(arena, black_box, entered.thread, caller);
     let tid = entered.thread.tid.load(Relaxed);
@@ -141,7 +165,9 @@ pub fn mapped(entered: &Entered, address: usize, size: usize, caller: usize, kin
     if !is_enabled() {
         return;
     }
-    let Some((arena, black_box)) = arena::recording() else { return };
+    let Some((arena, black_box)) = arena::recording() else {
+        return;
+    };
     know_thread(arena, entered.thread);
     watch_interpreter(black_box);
     let stack = stack_of_caller(arena, black_box, entered.thread, caller);
@@ -168,15 +194,31 @@ pub fn mapped(entered: &Entered, address: usize, size: usize, caller: usize, kin
         MappingKind::Private => stack_flag::MAPPED,
     };
     let request = size as u64;
-    let acquisition = Acquisition { stack, bytes: request, request, flags, time };
+    let acquisition = Acquisition {
+        stack,
+        bytes: request,
+        request,
+        flags,
+        time,
+    };
     let live = black_box.acquire(&acquisition);
     let tid = entered.thread.tid.load(Relaxed);
-    black_box.add_event(EventKind::Mapped, time, tid, request, address as u64, stack, live);
+    black_box.add_event(
+        EventKind::Mapped,
+        time,
+        tid,
+        request,
+        address as u64,
+        stack,
+        live,
+    );
 }
 
 /// A range is about to be unmapped, or to be mapped over.
 pub fn unmapped(entered: &Entered, address: usize, size: usize) {
-    let Some((arena, black_box)) = arena::existing() else { return };
+    let Some((arena, black_box)) = arena::existing() else {
+        return;
+    };
     let Some(_held) = arena.mapping_lock.lock() else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);
         return;
@@ -187,7 +229,15 @@ pub fn unmapped(entered: &Entered, address: usize, size: usize) {
         let live = black_box.release(StackId(range.stack), range.len(), time);
         let tid = entered.thread.tid.load(Relaxed);
         let stack = StackId(range.stack);
-        black_box.add_event(EventKind::Unmapped, time, tid, range.len(), range.start, stack, live);
+        black_box.add_event(
+            EventKind::Unmapped,
+            time,
+            tid,
+            range.len(),
+            range.start,
+            stack,
+            live,
+        );
     });
     if !complete {
         black_box.count_lost(facts::LOST_BLOCKS, 1);
@@ -196,7 +246,9 @@ pub fn unmapped(entered: &Entered, address: usize, size: usize) {
 
 /// Whether this address lies in a recorded mapping.
 pub fn is_mapped(address: usize) -> bool {
-    let Some((arena, _)) = arena::existing() else { return false };
+    let Some((arena, _)) = arena::existing() else {
+        return false;
+    };
     let held = arena.mapping_lock.lock();
     held.is_some() && arena.mappings.contains(address as u64)
 }
@@ -210,8 +262,13 @@ pub fn know_thread(arena: &Arena, thread: &Thread) -> bool {
     }
     let tid = process::tid();
     thread.tid.store(tid, Relaxed);
-    thread.random.store(next_random(clock::monotonic() ^ (u64::from(tid) << 40)), Relaxed);
-    thread.creator.store(arena.creator(process::thread_handle()), Relaxed);
+    thread.random.store(
+        next_random(clock::monotonic() ^ (u64::from(tid) << 40)),
+        Relaxed,
+    );
+    thread
+        .creator
+        .store(arena.creator(process::thread_handle()), Relaxed);
     thread.generation.store(generation, Relaxed);
     altstack::provide(thread);
     true
@@ -229,7 +286,9 @@ fn hit_by_sample(arena: &Arena, thread: &Thread, size: u64, first_sight: bool) -
     thread.random.store(random, Relaxed);
     let left = distance(random, arena.sample_mean());
     if first_sight {
-        thread.countdown.store(left.saturating_sub(size as i64), Relaxed);
+        thread
+            .countdown
+            .store(left.saturating_sub(size as i64), Relaxed);
         return left < size as i64;
     }
     thread.countdown.store(left, Relaxed);
@@ -260,7 +319,11 @@ fn coarsen_if_crowded(arena: &Arena, black_box: &BoxWriter) {
         return;
     }
     let next = level.wrapping_add(1);
-    if arena.coarseness.compare_exchange(level, next, Relaxed, Relaxed).is_ok() {
+    if arena
+        .coarseness
+        .compare_exchange(level, next, Relaxed, Relaxed)
+        .is_ok()
+    {
         black_box.set_sampling(arena.exact_from(), arena.sample_mean());
     }
 }

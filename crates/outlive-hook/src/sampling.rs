@@ -14,7 +14,11 @@ pub const SAMPLE_MEAN: u64 = 512 << 10;
 /// A small generator of random words (xorshift), one per thread.
 #[inline]
 pub const fn next_random(state: u64) -> u64 {
-    let mut word = if state == 0 { 0x9E37_79B9_7F4A_7C15 } else { state };
+    let mut word = if state == 0 {
+        0x9E37_79B9_7F4A_7C15
+    } else {
+        state
+    };
     word ^= word << 13;
     word ^= word >> 7;
     word ^= word << 17;

@@ -25,12 +25,16 @@ impl SpinLock {
     /// Takes the lock, or gives up after some thousand turns.
     pub fn lock(&self) -> Option<Held<'_>> {
         let mut turn = 0_u32;
-        while self.0.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        while self
+            .0
+            .compare_exchange_weak(0, 1, Acquire, Relaxed)
+            .is_err()
+        {
             turn = turn.wrapping_add(1);
             if turn > 4_000 {
                 return None;
             }
-            if turn & 63 == 0 {
+            if turn.is_multiple_of(64) {
                 yield_now();
             } else {
                 core::hint::spin_loop();

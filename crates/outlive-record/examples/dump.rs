@@ -26,10 +26,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("    {}:{:?} {}", frame.file, frame.line, frame.function);
         }
     }
-    println!("events {:?}", recording.events().iter().rev().take(3).collect::<Vec<_>>());
+    println!(
+        "events {:?}",
+        recording.events().iter().rev().take(3).collect::<Vec<_>>()
+    );
     println!("{:#?}", recording.fatal_signals());
     println!("{:#?}", recording.exceptions());
     println!("{:#?} {:#?}", recording.children(), recording.notes());
-    println!("samples {} stderr {:?}", recording.samples().len(), recording.stderr_tail());
+    println!(
+        "samples {} stderr {:?}",
+        recording.samples().len(),
+        recording.stderr_tail()
+    );
     Ok(())
 }

@@ -383,7 +383,9 @@ impl Section {
 
     /// Offset in the file of record `index` of `size` bytes.
     pub const fn record(self, index: u64, size: u64) -> u64 {
-        self.offset.wrapping_add(SECTION_HEADER).wrapping_add(index.wrapping_mul(size))
+        self.offset
+            .wrapping_add(SECTION_HEADER)
+            .wrapping_add(index.wrapping_mul(size))
     }
 }
 
@@ -453,11 +455,17 @@ impl Layout {
             round(SECTION_HEADER + child::RECORDS * child::SIZE),
             round(SECTION_HEADER + note::RECORDS * note::SIZE),
         ];
-        let mut sections = [Section { offset: 0, length: 0 }; SECTION_COUNT];
+        let mut sections = [Section {
+            offset: 0,
+            length: 0,
+        }; SECTION_COUNT];
         let mut offset = PAGE;
         let mut index = 0;
         while index < SECTION_COUNT {
-            sections[index] = Section { offset, length: lengths[index] };
+            sections[index] = Section {
+                offset,
+                length: lengths[index],
+            };
             offset += lengths[index];
             index += 1;
         }
@@ -467,7 +475,14 @@ impl Layout {
     /// The section of this kind.
     pub const fn section(&self, kind: SectionKind) -> Section {
         let index = kind as usize - 1;
-        if index < SECTION_COUNT { self.sections[index] } else { Section { offset: 0, length: 0 } }
+        if index < SECTION_COUNT {
+            self.sections[index]
+        } else {
+            Section {
+                offset: 0,
+                length: 0,
+            }
+        }
     }
 }
 

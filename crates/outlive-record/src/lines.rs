@@ -11,14 +11,14 @@
 pub fn line_at(minor: u32, table: &[u8], first_line: u32, offset: u32) -> Option<u32> {
     let line = match minor {
         0..=9 => line_by_steps(table, i64::from(first_line), offset),
-        10 => line_by_ranges(table, i64::from(first_line), offset),
-        _ => line_by_entries(table, i64::from(first_line), offset),
-    }?;
+        10 => line_by_ranges(table, i64::from(first_line), offset)?,
+        _ => line_by_entries(table, i64::from(first_line), offset)?,
+    };
     u32::try_from(line).ok()
 }
 
 /// Up to 3.9: each pair moves the address and the line; the line holds from its address on.
-fn line_by_steps(table: &[u8], first_line: i64, offset: u32) -> Option<i64> {
+fn line_by_steps(table: &[u8], first_line: i64, offset: u32) -> i64 {
     let mut address = 0_u64;
     let mut line = first_line;
     for pair in table.chunks_exact(2) {
@@ -29,7 +29,7 @@ fn line_by_steps(table: &[u8], first_line: i64, offset: u32) -> Option<i64> {
         }
         line = line.wrapping_add(i64::from(delta as i8));
     }
-    Some(line)
+    line
 }
 
 /// 3.10: each pair covers a range; −128 marks a range without a line.
@@ -69,7 +69,10 @@ fn line_by_entries(table: &[u8], first_line: i64, offset: u32) -> Option<i64> {
         if u64::from(offset) < end {
             return (kind != 15).then_some(line);
         }
-        let skip = tail.iter().position(|byte| byte & 0x80 != 0).unwrap_or(tail.len());
+        let skip = tail
+            .iter()
+            .position(|byte| byte & 0x80 != 0)
+            .unwrap_or(tail.len());
         rest = tail.get(skip..).unwrap_or(&[]);
     }
     None
@@ -87,7 +90,11 @@ fn signed_varint(bytes: &[u8]) -> i64 {
         }
     }
     let magnitude = (value >> 1) as i64;
-    if value & 1 == 1 { magnitude.wrapping_neg() } else { magnitude }
+    if value & 1 == 1 {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The mapped box as a field of atomics: every access is checked against its length, and an access
 //! outside goes to a sink instead of a panic.
 
-#![expect(unsafe_code, reason = "turns mapped memory that another process may read into atomics")]
+#![expect(
+    unsafe_code,
+    reason = "turns mapped memory that another process may read into atomics"
+)]
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -32,6 +35,32 @@ impl Region {
     /// long as this value or a copy of it is used.
     pub const unsafe fn new(base: NonNull<u8>, len: u64) -> Self {
         Self { base, len }
+    }
+
+    /// Zeroed memory of its own, at least `len` bytes, never given back: a box without a file,
+    /// for tests and for tools that make recordings.
+    #[cfg(feature = "read")]
+    pub fn leaked(len: u64) -> Self {
+        let words = vec![0_u64; (len as usize).div_ceil(8)].leak();
+        let len = (words.len() as u64).wrapping_mul(8);
+        // SAFETY: a slice of `u64` is aligned to 8 bytes, and leaked memory stays for good; the
+        // unique reference to it ends here.
+        unsafe { Self::new(NonNull::from(words).cast(), len) }
+    }
+
+    /// A copy of its bytes, as a file would have them.
+    #[cfg(feature = "read")]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len as usize];
+        let mut offset = 0_u64;
+        for place in bytes.chunks_exact_mut(8) {
+            let word = self.u64(offset).load(Ordering::Acquire);
+            if word != 0 {
+                place.copy_from_slice(&word.to_le_bytes());
+            }
+            offset = offset.wrapping_add(8);
+        }
+        bytes
     }
 
     /// Its length in bytes.

@@ -112,18 +112,30 @@ impl TimelineWriter {
         self.active ^= 1;
         self.kept = self.kept.iter().copied().step_by(2).collect();
         for (index, sample) in self.kept.iter().enumerate() {
-            write(self.whole_place(index as u64), &sample.encode(index as u64 + 1));
+            write(
+                self.whole_place(index as u64),
+                &sample.encode(index as u64 + 1),
+            );
         }
         self.write_count(write);
         let section = self.layout.section(SectionKind::Whole);
-        write(section.offset + whole::ACTIVE, &(self.active as u32).to_le_bytes());
+        write(
+            section.offset + whole::ACTIVE,
+            &(self.active as u32).to_le_bytes(),
+        );
     }
 
     fn write_count(&self, write: &mut impl FnMut(u64, &[u8])) {
         let section = self.layout.section(SectionKind::Whole);
         let half = self.active * 8;
-        write(section.offset + whole::INTERVAL + half, &self.interval.to_le_bytes());
-        write(section.offset + whole::COUNT + half, &(self.kept.len() as u64).to_le_bytes());
+        write(
+            section.offset + whole::INTERVAL + half,
+            &self.interval.to_le_bytes(),
+        );
+        write(
+            section.offset + whole::COUNT + half,
+            &(self.kept.len() as u64).to_le_bytes(),
+        );
     }
 
     fn whole_place(&self, index: u64) -> u64 {

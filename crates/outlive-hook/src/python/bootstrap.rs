@@ -24,7 +24,9 @@ pub fn is_requested() -> bool {
 
 /// Has the bootstrap run at the next safe point, once per process image.
 pub fn request() {
-    if STATE.compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire).is_ok()
+    if STATE
+        .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
+        .is_ok()
         && super::layout().is_some()
     {
         interpreter::call_soon(edge::install);
@@ -33,7 +35,10 @@ pub fn request() {
 
 /// A thread is being started: has its exceptions noted too, once.
 pub fn request_for_threads() {
-    if STATE.compare_exchange(REQUESTED, THREADS_REQUESTED, AcqRel, Acquire).is_ok() {
+    if STATE
+        .compare_exchange(REQUESTED, THREADS_REQUESTED, AcqRel, Acquire)
+        .is_ok()
+    {
         interpreter::call_soon(edge::install_for_threads);
     }
 }

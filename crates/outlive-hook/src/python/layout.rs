@@ -117,7 +117,9 @@ impl FrameLayout {
         let ascii_data = read(places.ascii_size)?;
         Some(Self {
             minor,
-            first: FirstFrame::Direct { offset: read(places.current_frame)? },
+            first: FirstFrame::Direct {
+                offset: read(places.current_frame)?,
+            },
             previous: read(places.previous)?,
             code: read(places.executable)?,
             position: read(places.instruction)?,
@@ -153,12 +155,19 @@ const PYTHON_3_9: FrameLayout = FrameLayout {
     compact_data: 72,
 };
 
-const PYTHON_3_10: FrameLayout =
-    FrameLayout { minor: 10, position: 96, position_kind: Position::Index { unit: 2 }, ..PYTHON_3_9 };
+const PYTHON_3_10: FrameLayout = FrameLayout {
+    minor: 10,
+    position: 96,
+    position_kind: Position::Index { unit: 2 },
+    ..PYTHON_3_9
+};
 
 const PYTHON_3_11: FrameLayout = FrameLayout {
     minor: 11,
-    first: FirstFrame::ThroughCFrame { c_frame: 56, current: 8 },
+    first: FirstFrame::ThroughCFrame {
+        c_frame: 56,
+        current: 8,
+    },
     previous: 48,
     code: 32,
     position: 56,
@@ -176,7 +185,10 @@ const PYTHON_3_11: FrameLayout = FrameLayout {
 
 const PYTHON_3_12: FrameLayout = FrameLayout {
     minor: 12,
-    first: FirstFrame::ThroughCFrame { c_frame: 56, current: 0 },
+    first: FirstFrame::ThroughCFrame {
+        c_frame: 56,
+        current: 0,
+    },
     previous: 8,
     code: 0,
     position: 56,

@@ -44,7 +44,11 @@ static LAYOUT: SetOnce<FrameLayout> = SetOnce::new();
 /// The verified layout, once there is one.
 #[inline]
 pub fn layout() -> Option<&'static FrameLayout> {
-    if STATE.load(Acquire) == Attribution::On as u8 { LAYOUT.get() } else { None }
+    if STATE.load(Acquire) == Attribution::On as u8 {
+        LAYOUT.get()
+    } else {
+        None
+    }
 }
 
 /// Whether lines can be named, and if not, why.

@@ -16,7 +16,10 @@ pub struct Text {
 impl Text {
     /// No characters yet.
     pub const fn new() -> Self {
-        Self { bytes: [0; MAX_TEXT], len: 0 }
+        Self {
+            bytes: [0; MAX_TEXT],
+            len: 0,
+        }
     }
 
     /// Its bytes.
@@ -33,7 +36,9 @@ impl Text {
     /// Appends bytes if they fit.
     pub fn push_bytes(&mut self, bytes: &[u8]) -> bool {
         let end = self.len.wrapping_add(bytes.len());
-        let Some(room) = self.bytes.get_mut(self.len..end) else { return false };
+        let Some(room) = self.bytes.get_mut(self.len..end) else {
+            return false;
+        };
         for (place, &byte) in room.iter_mut().zip(bytes) {
             *place = byte;
         }
@@ -73,7 +78,11 @@ fn try_read<M: Memory>(
     if !compact {
         return None;
     }
-    let data = if ascii { layout.ascii_data } else { layout.compact_data };
+    let data = if ascii {
+        layout.ascii_data
+    } else {
+        layout.compact_data
+    };
     let data = object.wrapping_add(data as usize);
     for index in 0..length.min(MAX_TEXT) {
         let place = data.wrapping_add(index.wrapping_mul(width));

@@ -89,7 +89,11 @@ pub fn plausible<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usiz
             && is_of_type(memory, place.code, layout.name, interpreter::text_type())
             && is_of_type(memory, place.code, layout.table, interpreter::bytes_type())
             && place.offset < 1 << 26;
-        if right { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if right {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     match (walked, right, frames) {
         (Some(()), true, 0) => Plausible::NoFrames,
@@ -101,7 +105,7 @@ pub fn plausible<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usiz
 fn is_of_type<M: Memory>(memory: &M, code: usize, field: u32, expected: usize) -> bool {
     memory
         .word(code.wrapping_add(field as usize))
-        .filter(|&object| object != 0 && object & 7 == 0)
+        .filter(|&object| object != 0 && object.is_multiple_of(8))
         .and_then(|object| memory.word(object.wrapping_add(OBJECT_TYPE)))
         .is_some_and(|found| found == expected)
 }
@@ -122,12 +126,7 @@ fn first_frame<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usize)
 /// The instruction's offset. A frame that has not started yet points before its first instruction
 /// and counts as standing on it.
 #[inline]
-fn position<M: Memory>(
-    memory: &M,
-    layout: &FrameLayout,
-    frame: usize,
-    code: usize,
-) -> Option<u32> {
+fn position<M: Memory>(memory: &M, layout: &FrameLayout, frame: usize, code: usize) -> Option<u32> {
     let place = frame.wrapping_add(layout.position as usize);
     match layout.position_kind {
         Position::Index { unit } => {
@@ -137,7 +136,11 @@ fn position<M: Memory>(
         Position::Pointer => {
             let start = code.wrapping_add(layout.instructions as usize);
             let pointer = memory.word(place)?;
-            Some(if pointer > start { pointer.wrapping_sub(start) as u32 } else { 0 })
+            Some(if pointer > start {
+                pointer.wrapping_sub(start) as u32
+            } else {
+                0
+            })
         }
     }
 }

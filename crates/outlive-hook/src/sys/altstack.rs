@@ -21,10 +21,18 @@ pub fn provide(thread: &Thread) {
     if thread.signal_stack.swap(1, Relaxed) != 0 {
         return;
     }
-    let mut current = libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    let mut current = libc::stack_t {
+        ss_sp: core::ptr::null_mut(),
+        ss_flags: 0,
+        ss_size: 0,
+    };
     // SAFETY: asks for the current one.
     let asked = unsafe {
-        kernel!(libc::SYS_sigaltstack, core::ptr::null::<libc::stack_t>(), &raw mut current)
+        kernel!(
+            libc::SYS_sigaltstack,
+            core::ptr::null::<libc::stack_t>(),
+            &raw mut current
+        )
     };
     if asked != 0 || current.ss_flags & libc::SS_DISABLE == 0 {
         return;
@@ -45,7 +53,11 @@ pub fn provide(thread: &Thread) {
     }) else {
         return;
     };
-    let stack = libc::stack_t { ss_sp: base.as_ptr().cast(), ss_flags: 0, ss_size: SIZE };
+    let stack = libc::stack_t {
+        ss_sp: base.as_ptr().cast(),
+        ss_flags: 0,
+        ss_size: SIZE,
+    };
     // SAFETY: a live stack of the stated size.
     unsafe {
         kernel!(

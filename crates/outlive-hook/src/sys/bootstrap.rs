@@ -46,8 +46,12 @@ static RECORD: Method = Method {
     flags: POSITIONAL,
     doc: core::ptr::null(),
 };
-static PROBE: Method =
-    Method { name: c"_probe".as_ptr(), function: probe, flags: POSITIONAL, doc: core::ptr::null() };
+static PROBE: Method = Method {
+    name: c"_probe".as_ptr(),
+    function: probe,
+    flags: POSITIONAL,
+    doc: core::ptr::null(),
+};
 
 const SOURCE: &CStr = match CStr::from_bytes_with_nul(
     concat!(include_str!("../python/bootstrap.py"), "\0").as_bytes(),
@@ -101,10 +105,8 @@ fn run() -> Option<()> {
     let builtins = api!(c"PyEval_GetBuiltins" as fn() -> Object);
     let set_item = api!(c"PyDict_SetItemString" as fn(Object, *const c_char, Object) -> c_int);
     let get_item = api!(c"PyDict_GetItemString" as fn(Object, *const c_char) -> Object);
-    let new_function =
-        api!(c"PyCFunction_NewEx" as fn(*const Method, Object, Object) -> Object);
-    let compile =
-        api!(c"Py_CompileString" as fn(*const c_char, *const c_char, c_int) -> Object);
+    let new_function = api!(c"PyCFunction_NewEx" as fn(*const Method, Object, Object) -> Object);
+    let compile = api!(c"Py_CompileString" as fn(*const c_char, *const c_char, c_int) -> Object);
     let evaluate = api!(c"PyEval_EvalCode" as fn(Object, Object, Object) -> Object);
     let null = core::ptr::null_mut();
     // SAFETY (all calls below): the GIL is held, every object is checked before its use, and the
@@ -117,17 +119,18 @@ fn run() -> Option<()> {
     let record = not_null(unsafe { new_function(&raw const RECORD, null, null) })?;
     // SAFETY: as above.
     let probe = not_null(unsafe { new_function(&raw const PROBE, null, null) })?;
-    for (name, value) in
-        [(c"__builtins__", builtins), (c"_record", record), (c"_probe", probe)]
-    {
+    for (name, value) in [
+        (c"__builtins__", builtins),
+        (c"_record", record),
+        (c"_probe", probe),
+    ] {
         // SAFETY: live objects and a NUL-ended name.
         if unsafe { set_item(globals, name.as_ptr(), value) } != 0 {
             return None;
         }
     }
     // SAFETY: NUL-ended texts.
-    let code =
-        not_null(unsafe { compile(SOURCE.as_ptr(), c"<outlive>".as_ptr(), FILE_INPUT) })?;
+    let code = not_null(unsafe { compile(SOURCE.as_ptr(), c"<outlive>".as_ptr(), FILE_INPUT) })?;
     // SAFETY: live objects.
     not_null(unsafe { evaluate(code, globals, globals) })?;
     // SAFETY: a borrowed reference; the dictionary lives on, since its functions hold it.

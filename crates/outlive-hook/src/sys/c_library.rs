@@ -58,7 +58,11 @@ static STDERR: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 pub fn prepare() {
     // SAFETY: valid names; may allocate, which is fine in the constructor.
     let message = unsafe {
-        libc::dlvsym(libc::RTLD_DEFAULT, c"__abort_msg".as_ptr(), c"GLIBC_PRIVATE".as_ptr())
+        libc::dlvsym(
+            libc::RTLD_DEFAULT,
+            c"__abort_msg".as_ptr(),
+            c"GLIBC_PRIVATE".as_ptr(),
+        )
     };
     ABORT_MESSAGE.store(message, Relaxed);
     let stderr = symbol(c"stderr");

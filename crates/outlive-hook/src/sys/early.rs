@@ -43,7 +43,9 @@ fn take(alignment: usize, size: usize) -> *mut c_void {
     if start.checked_add(padded).is_none_or(|end| end > SIZE) {
         return core::ptr::null_mut();
     }
-    let base = (BUFFER.0.get() as usize).wrapping_add(start).wrapping_add(ALIGN);
+    let base = (BUFFER.0.get() as usize)
+        .wrapping_add(start)
+        .wrapping_add(ALIGN);
     let address = base.wrapping_add(alignment.wrapping_sub(1)) & !alignment.wrapping_sub(1);
     // SAFETY: ALIGN bytes before the block belong to it (they are part of `padded`).
     unsafe { *(address.wrapping_sub(ALIGN) as *mut usize) = size };
@@ -73,7 +75,9 @@ pub(super) unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void
         return unsafe { real::calloc(count, size) };
     }
     // The buffer is zero and every block is handed out once.
-    count.checked_mul(size).map_or(core::ptr::null_mut(), |bytes| take(ALIGN, bytes))
+    count
+        .checked_mul(size)
+        .map_or(core::ptr::null_mut(), |bytes| take(ALIGN, bytes))
 }
 
 pub(super) unsafe extern "C" fn realloc(pointer: *mut c_void, size: usize) -> *mut c_void {
@@ -128,6 +132,9 @@ pub(super) unsafe extern "C" fn malloc_usable_size(pointer: *mut c_void) -> usiz
     if holds(pointer as usize) {
         return size_of(pointer as usize);
     }
+    if !resolve() {
+        return 0;
+    }
     // SAFETY: the same call, now to the real function.
-    if resolve() { unsafe { real::malloc_usable_size(pointer) } } else { 0 }
+    unsafe { real::malloc_usable_size(pointer) }
 }

@@ -36,12 +36,13 @@ fn open(path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
 
 /// Reads the start of a file; returns how much.
 pub fn read(path: &CStr, buffer: &mut [u8]) -> usize {
-    let Some(file) = open(path, libc::O_RDONLY, 0) else { return 0 };
+    let Some(file) = open(path, libc::O_RDONLY, 0) else {
+        return 0;
+    };
     let mut filled = 0_usize;
     while let Some(rest) = buffer.get_mut(filled..) {
         // SAFETY: `rest` is a live slice.
-        let count =
-            unsafe { kernel!(libc::SYS_read, file.0, rest.as_mut_ptr(), rest.len()) };
+        let count = unsafe { kernel!(libc::SYS_read, file.0, rest.as_mut_ptr(), rest.len()) };
         if count <= 0 || rest.is_empty() {
             break;
         }
@@ -84,8 +85,8 @@ fn map_box(file: &Descriptor, size: u64) -> Option<Region> {
         // Some file systems cannot promise space; others are full, and say so.
         let unsupported = super::c_library::errno() == libc::EOPNOTSUPP;
         // SAFETY: as above.
-        let grown = unsupported
-            && unsafe { kernel!(libc::SYS_ftruncate, file.0, size as i64) } == 0;
+        let grown =
+            unsupported && unsafe { kernel!(libc::SYS_ftruncate, file.0, size as i64) } == 0;
         if !grown {
             return None;
         }

@@ -70,7 +70,9 @@ pub fn is_initialized() -> bool {
 /// The calling thread's state, or 0: reads a thread-local of the interpreter.
 #[inline]
 pub fn this_thread_state() -> usize {
-    let Some(symbols) = SYMBOLS.get() else { return 0 };
+    let Some(symbols) = SYMBOLS.get() else {
+        return 0;
+    };
     // SAFETY: the symbol has this signature in all versions from 3.9 to 3.14.
     let function: unsafe extern "C" fn() -> usize = unsafe { transmute(symbols.this_thread_state) };
     // SAFETY: documented to need neither the GIL nor an initialised interpreter.
@@ -79,7 +81,9 @@ pub fn this_thread_state() -> usize {
 
 /// `PY_VERSION_HEX` of the running interpreter, or 0.
 pub fn version_hex() -> u32 {
-    let Some(symbols) = SYMBOLS.get() else { return 0 };
+    let Some(symbols) = SYMBOLS.get() else {
+        return 0;
+    };
     if symbols.version != 0 {
         // SAFETY: a constant `unsigned long` since 3.11.
         return unsafe { *(symbols.version as *const u64) as u32 };
@@ -99,10 +103,14 @@ pub fn version_hex() -> u32 {
 
 /// `3.9.18 (…)` → `0x030912F0`.
 fn parse_version(text: &[u8]) -> u32 {
-    let digits = text.split(|byte| !byte.is_ascii_digit() && *byte != b'.').next().unwrap_or(&[]);
+    let digits = text
+        .split(|byte| !byte.is_ascii_digit() && *byte != b'.')
+        .next()
+        .unwrap_or(&[]);
     let mut parts = digits.split(|&byte| byte == b'.').map(|part| {
         part.iter().fold(0_u32, |sum, &digit| {
-            sum.wrapping_mul(10).wrapping_add(u32::from(digit.wrapping_sub(b'0')))
+            sum.wrapping_mul(10)
+                .wrapping_add(u32::from(digit.wrapping_sub(b'0')))
         })
     });
     let mut next = || parts.next().unwrap_or(0) & 0xFF;
@@ -112,7 +120,10 @@ fn parse_version(text: &[u8]) -> u32 {
 
 /// Address of `_PyRuntime`.
 pub fn runtime_address() -> Option<usize> {
-    SYMBOLS.get().map(|symbols| symbols.runtime).filter(|&address| address != 0)
+    SYMBOLS
+        .get()
+        .map(|symbols| symbols.runtime)
+        .filter(|&address| address != 0)
 }
 
 /// Address of the type of code objects.
@@ -131,13 +142,18 @@ pub fn bytes_type() -> usize {
     SYMBOLS.get().map_or(0, |symbols| symbols.bytes_type)
 }
 
+/// A function the interpreter calls for us.
+pub type PendingCall = unsafe extern "C" fn(*mut c_void) -> c_int;
+
 /// Asks the interpreter to call a function in the main thread at the next safe point.
-pub fn call_soon(function: unsafe extern "C" fn(*mut c_void) -> c_int) -> bool {
-    let Some(symbols) = SYMBOLS.get().filter(|symbols| symbols.add_pending_call != 0) else {
+pub fn call_soon(function: PendingCall) -> bool {
+    type AddPendingCall = unsafe extern "C" fn(PendingCall, *mut c_void) -> c_int;
+    let Some(symbols) = SYMBOLS
+        .get()
+        .filter(|symbols| symbols.add_pending_call != 0)
+    else {
         return false;
     };
-    type AddPendingCall =
-        unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void) -> c_int, *mut c_void) -> c_int;
     // SAFETY: the symbol has this signature.
     let add: AddPendingCall = unsafe { transmute(symbols.add_pending_call) };
     // SAFETY: documented to need no GIL; made for signal handlers, so it does not allocate.
@@ -178,7 +194,10 @@ pub fn each_thread_state(mut visit: impl FnMut(usize)) {
 mod tests {
     #[test]
     fn version_texts_become_numbers() {
-        assert_eq!(super::parse_version(b"3.9.18 (main, Aug 24 2023)"), 0x0309_12F0);
+        assert_eq!(
+            super::parse_version(b"3.9.18 (main, Aug 24 2023)"),
+            0x0309_12F0
+        );
         assert_eq!(super::parse_version(b"3.10.13+ (heads)"), 0x030A_0DF0);
         assert_eq!(super::parse_version(b""), 0xF0);
     }

@@ -71,12 +71,9 @@ pub unsafe fn call(number: c_long, words: [usize; 6]) -> isize {
 #[macro_export]
 macro_rules! kernel {
     ($number:expr $(, $argument:expr)* $(,)?) => {{
-        #[allow(unused_imports, reason = "calls without arguments widen nothing")]
-        use $crate::sys::kernel::Word as _;
         let mut words = [0_usize; 6];
-        let given = [$($argument.word()),*];
-        for (place, word) in words.iter_mut().zip(given) {
-            let word: usize = word;
+        let given: &[usize] = &[$($crate::sys::kernel::Word::word($argument)),*];
+        for (place, &word) in words.iter_mut().zip(given) {
             *place = word;
         }
         $crate::sys::kernel::call($number, words)

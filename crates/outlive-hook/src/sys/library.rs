@@ -67,5 +67,9 @@ pub fn of(address: usize) -> Option<Library> {
     let name = unsafe { (*found.link_map).name };
     // SAFETY: the loader's names end with a NUL.
     let path = unsafe { bounded_text(name, 4096) };
-    Some(Library { start: found.map_start as usize, end: found.map_end as usize, path })
+    Some(Library {
+        start: found.map_start as usize,
+        end: found.map_end as usize,
+        path,
+    })
 }

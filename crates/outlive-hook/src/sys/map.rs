@@ -1,6 +1,9 @@
 //! Memory from the kernel, by raw system calls: neither the C library nor our own `mmap` sees it.
 
-#![expect(unsafe_code, reason = "raw system calls, and references into fresh mappings")]
+#![expect(
+    unsafe_code,
+    reason = "raw system calls, and references into fresh mappings"
+)]
 
 use crate::kernel;
 use core::ffi::{c_int, c_void};
@@ -24,9 +27,21 @@ pub unsafe fn map(
 ) -> Option<NonNull<u8>> {
     // SAFETY: promised by the caller.
     let result = unsafe {
-        kernel!(libc::SYS_mmap, address, length, protection, flags, fd, offset)
+        kernel!(
+            libc::SYS_mmap,
+            address,
+            length,
+            protection,
+            flags,
+            fd,
+            offset
+        )
     };
-    if result == -1 { None } else { NonNull::new(result as *mut u8) }
+    if result == -1 {
+        None
+    } else {
+        NonNull::new(result as *mut u8)
+    }
 }
 
 /// Unmaps a range; `true` when the kernel agreed.
@@ -57,7 +72,14 @@ pub fn private<T: Sync>() -> Option<(&'static T, bool)> {
     // SAFETY: advice about our own fresh mapping.
     let wiped = unsafe { kernel!(libc::SYS_madvise, base.as_ptr(), length, MADV_WIPEONFORK) };
     // SAFETY: keeps huge pages out: a few touched pages must not become megabytes of residence.
-    unsafe { kernel!(libc::SYS_madvise, base.as_ptr(), length, libc::MADV_NOHUGEPAGE) };
+    unsafe {
+        kernel!(
+            libc::SYS_madvise,
+            base.as_ptr(),
+            length,
+            libc::MADV_NOHUGEPAGE
+        )
+    };
     // SAFETY: page-aligned, large enough, never unmapped; zero is valid for atomics, and callers
     // only name types made of them.
     Some((unsafe { base.cast::<T>().as_ref() }, wiped == 0))

@@ -1,6 +1,9 @@
 //! A value that is set once and read without a lock.
 
-#![expect(unsafe_code, reason = "hands out references to a cell after it was filled for good")]
+#![expect(
+    unsafe_code,
+    reason = "hands out references to a cell after it was filled for good"
+)]
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -25,12 +28,19 @@ unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
 impl<T: Copy> SetOnce<T> {
     /// An empty cell.
     pub const fn new() -> Self {
-        Self { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
+        Self {
+            state: AtomicU8::new(EMPTY),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
     }
 
     /// Fills it; a second value is dropped.
     pub fn set(&self, value: T) {
-        if self.state.compare_exchange(EMPTY, FILLING, Relaxed, Relaxed).is_ok() {
+        if self
+            .state
+            .compare_exchange(EMPTY, FILLING, Relaxed, Relaxed)
+            .is_ok()
+        {
             // SAFETY: only the thread that made the exchange comes here, and no reader looks
             // before FULL.
             unsafe { (*self.value.get()).write(value) };

@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "reads memory that Rust does not own")]
 
-
 use crate::kernel;
 use outlive_record::write::{BoxWriter, StringId};
 
@@ -67,8 +66,14 @@ impl Memory for Checked {
 
 /// Copies memory of this process if all of it is readable.
 pub fn copy(address: usize, bytes: &mut [u8]) -> bool {
-    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    let local = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: bytes.len(),
+    };
     let pid = super::process::pid();
     // SAFETY: a raw system call; the kernel checks `remote`, and `local` is a live slice.
     let copied = unsafe {

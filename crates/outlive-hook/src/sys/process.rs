@@ -31,8 +31,20 @@ pub fn thread_handle() -> u64 {
 /// Name of this thread; returns its length.
 pub fn thread_name(buffer: &mut [u8; 16]) -> usize {
     // SAFETY: the kernel writes at most 16 bytes.
-    unsafe { kernel!(libc::SYS_prctl, libc::PR_GET_NAME, buffer.as_mut_ptr(), 0, 0, 0) };
-    buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len())
+    unsafe {
+        kernel!(
+            libc::SYS_prctl,
+            libc::PR_GET_NAME,
+            buffer.as_mut_ptr(),
+            0,
+            0,
+            0
+        )
+    };
+    buffer
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(buffer.len())
 }
 
 /// Start time of this process in clock ticks since boot: field 22 of `/proc/self/stat`.
@@ -43,25 +55,36 @@ pub fn start_ticks() -> u64 {
     // The name stands in parentheses and may hold anything; fields are counted behind the last.
     let after_name = line.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     let rest = line.get(after_name..).unwrap_or(&[]);
-    rest.split(|&byte| byte == b' ')
-        .nth(20)
-        .map_or(0, |field| field.iter().fold(0, |sum, &byte| push_digit(sum, byte)))
+    rest.split(|&byte| byte == b' ').nth(20).map_or(0, |field| {
+        field.iter().fold(0, |sum, &byte| push_digit(sum, byte))
+    })
 }
 
 fn push_digit(number: u64, byte: u8) -> u64 {
-    number.wrapping_mul(10).wrapping_add(u64::from(byte.wrapping_sub(b'0')))
+    number
+        .wrapping_mul(10)
+        .wrapping_add(u64::from(byte.wrapping_sub(b'0')))
 }
 
 /// Names the main thread of another thread in this process: `/proc/self/task/TID/comm`.
 pub fn name_of(tid: u32, buffer: &mut [u8; 16]) -> usize {
     let mut path = [0_u8; 48];
-    let mut cursor = Cursor { bytes: &mut path, at: 0 };
+    let mut cursor = Cursor {
+        bytes: &mut path,
+        at: 0,
+    };
     cursor.push(b"/proc/self/task/");
     cursor.push_number(u64::from(tid));
     cursor.push(b"/comm\0");
-    let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path) else { return 0 };
+    let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path) else {
+        return 0;
+    };
     let length = super::file::read(path, buffer);
-    buffer.iter().take(length).position(|&byte| byte == b'\n').unwrap_or(length)
+    buffer
+        .iter()
+        .take(length)
+        .position(|&byte| byte == b'\n')
+        .unwrap_or(length)
 }
 
 /// Builds small texts, such as paths, in a buffer; what does not fit is left out.
@@ -108,14 +131,23 @@ mod tests {
     #[test]
     fn start_time_is_the_one_in_proc() {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let field = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap();
+        let field = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .nth(19)
+            .unwrap();
         assert_eq!(start_ticks(), field.parse::<u64>().unwrap());
     }
 
     #[test]
     fn numbers_are_written_in_decimal() {
         let mut bytes = [0; 32];
-        let mut cursor = Cursor { bytes: &mut bytes, at: 0 };
+        let mut cursor = Cursor {
+            bytes: &mut bytes,
+            at: 0,
+        };
         cursor.push_number(0);
         cursor.push(b" ");
         cursor.push_number(u64::MAX);

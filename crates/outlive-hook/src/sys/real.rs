@@ -28,8 +28,9 @@ macro_rules! real_functions {
                 let address = pointers::$name.load(Relaxed);
                 // SAFETY: the pointer is either the stand-in or what the loader has under this
                 // name; both have this signature.
-                let function: unsafe extern "C" fn($($type),*) -> $result =
-                    unsafe { transmute(address) };
+                let function = unsafe {
+                    transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> $result>(address)
+                };
                 // SAFETY: the caller keeps the contract.
                 unsafe { function($($argument),*) }
             }
@@ -86,7 +87,10 @@ static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// Looks the functions up, unless that is done or under way. Returns whether they are known.
 pub fn resolve() -> bool {
-    if STATE.compare_exchange(UNKNOWN, LOOKING, Acquire, Acquire).is_ok() {
+    if STATE
+        .compare_exchange(UNKNOWN, LOOKING, Acquire, Acquire)
+        .is_ok()
+    {
         look_up();
         STATE.store(KNOWN, Release);
         forget_look_up_errors();
@@ -104,7 +108,10 @@ pub struct Lazy {
 impl Lazy {
     /// Not looked up yet.
     pub const fn new() -> Self {
-        Self { address: AtomicPtr::new(core::ptr::null_mut()), missing: AtomicBool::new(false) }
+        Self {
+            address: AtomicPtr::new(core::ptr::null_mut()),
+            missing: AtomicBool::new(false),
+        }
     }
 
     /// The address, or null when there is no such function.

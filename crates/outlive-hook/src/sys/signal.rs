@@ -5,7 +5,10 @@
 //! the default action is restored and the fault happens again, so that the kernel logs it, dumps
 //! core and sets the wait status as if we had not been there.
 
-#![expect(unsafe_code, reason = "installs signal handlers and calls the program's")]
+#![expect(
+    unsafe_code,
+    reason = "installs signal handlers and calls the program's"
+)]
 
 use crate::kernel;
 use core::ffi::{c_int, c_void};
@@ -18,8 +21,13 @@ use super::real::Lazy;
 use crate::fatal::{self, Fault};
 
 /// The signals that end a process by its own fault.
-const FATAL: [c_int; 5] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+const FATAL: [c_int; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGABRT,
+];
 
 /// What the program asked for.
 #[derive(Debug)]
@@ -30,7 +38,11 @@ struct Wanted {
 }
 
 static WANTED: [Wanted; FATAL.len()] = [const {
-    Wanted { handler: AtomicUsize::new(0), flags: AtomicI32::new(0), mask: AtomicU64::new(0) }
+    Wanted {
+        handler: AtomicUsize::new(0),
+        flags: AtomicI32::new(0),
+        mask: AtomicU64::new(0),
+    }
 }; FATAL.len()];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static SIGACTION: Lazy = Lazy::new();
@@ -45,10 +57,10 @@ pub fn install() {
         // SAFETY: as above.
         let mut before: libc::sigaction = unsafe { zeroed() };
         // SAFETY: two live actions.
-        if unsafe { real_sigaction(signal, &raw const ours, &raw mut before) } == 0 {
-            if let Some(wanted) = wanted(signal) {
-                remember(wanted, &before);
-            }
+        if unsafe { real_sigaction(signal, &raw const ours, &raw mut before) } == 0
+            && let Some(wanted) = wanted(signal)
+        {
+            remember(wanted, &before);
         }
     }
     INSTALLED.store(true, Release);
@@ -108,12 +120,12 @@ unsafe fn real_sigaction(
     action: *const libc::sigaction,
     before: *mut libc::sigaction,
 ) -> c_int {
+    type Sigaction =
+        unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     let address = SIGACTION.address(c"sigaction");
     if address.is_null() {
         return -1;
     }
-    type Sigaction =
-        unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     // SAFETY: the C library's function of this name has this signature.
     let function: Sigaction = unsafe { transmute(address) };
     // SAFETY: promised by the caller.
@@ -145,16 +157,18 @@ unsafe extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, context
     // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO.
     let code = unsafe { (*info).si_code };
     let sent = code <= 0;
+    // SAFETY: the field lies inside the structure; it is only meaningful for sent signals.
+    let sender = unsafe { (*info).si_pid() as u32 };
+    // SAFETY: as above, for faults.
+    let address = unsafe { (*info).si_addr() as u64 };
     let (ip, sp) = registers(context);
     fatal::record(&Fault {
         signal,
         code,
-        // SAFETY: for faults the kernel fills in the address.
-        address: if sent { 0 } else { unsafe { (*info).si_addr() as u64 } },
+        address: if sent { 0 } else { address },
         ip,
         sp,
-        // SAFETY: for sent signals it fills in the sender.
-        sender: if sent { unsafe { (*info).si_pid() as u32 } } else { 0 },
+        sender: if sent { sender } else { 0 },
     });
     super::c_library::set_errno(errno);
     // SAFETY: the arguments of this very call.
@@ -208,7 +222,11 @@ fn registers(context: *mut c_void) -> (u64, u64) {
     }
     // SAFETY: the kernel hands a valid context to a handler with SA_SIGINFO.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let register = |index: c_int| registers.get(index as usize).map_or(0, |&value| value as u64);
+    let register = |index: c_int| {
+        registers
+            .get(index as usize)
+            .map_or(0, |&value| value as u64)
+    };
     (register(libc::REG_RIP), register(libc::REG_RSP))
 }
 

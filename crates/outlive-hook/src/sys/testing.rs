@@ -1,6 +1,9 @@
 //! For tests: large tables in zeroed memory, as the arena gives them.
 
-#![expect(unsafe_code, reason = "the tables are plain atomics, for which zero is valid")]
+#![expect(
+    unsafe_code,
+    reason = "the tables are plain atomics, for which zero is valid"
+)]
 
 /// A zeroed value that is only made of atomics.
 pub fn zeroed<T>() -> Box<T> {

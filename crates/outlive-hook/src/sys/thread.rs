@@ -106,7 +106,10 @@ impl Entered {
         }
         thread.busy.store(1, Relaxed);
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-        Some(Self { thread, errno: super::c_library::errno() })
+        Some(Self {
+            thread,
+            errno: super::c_library::errno(),
+        })
     }
 }
 

@@ -11,7 +11,9 @@ pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 impl<'a> Bytes<'a> {
     /// The part of the file that a section covers, cut at the end of the file.
     pub(super) fn section(self, section: Section) -> Self {
-        let start = usize::try_from(section.offset).unwrap_or(usize::MAX).min(self.0.len());
+        let start = usize::try_from(section.offset)
+            .unwrap_or(usize::MAX)
+            .min(self.0.len());
         let length = usize::try_from(section.length).unwrap_or(usize::MAX);
         let end = start.saturating_add(length).min(self.0.len());
         Self(self.0.get(start..end).unwrap_or(&[]))

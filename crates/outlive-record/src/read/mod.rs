@@ -39,7 +39,10 @@ impl fmt::Display for ReadError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooShort { length } => {
-                write!(formatter, "Not a black box: {length} bytes are too few for a header")
+                write!(
+                    formatter,
+                    "Not a black box: {length} bytes are too few for a header"
+                )
             }
             Self::NotABox => write!(formatter, "Not a black box: the magic number is missing"),
             Self::TooNew { version } => write!(
@@ -135,7 +138,9 @@ impl<'a> Recording<'a> {
     pub fn read(file: &'a [u8]) -> Result<Self, ReadError> {
         let bytes = Bytes(file);
         if file.len() < (header::TABLE + header::TABLE_ENTRY) as usize {
-            return Err(ReadError::TooShort { length: file.len() as u64 });
+            return Err(ReadError::TooShort {
+                length: file.len() as u64,
+            });
         }
         if bytes.u64(header::MAGIC) != MAGIC {
             return Err(ReadError::NotABox);
@@ -150,11 +155,18 @@ impl<'a> Recording<'a> {
             let entry = header::TABLE + index * header::TABLE_ENTRY;
             let kind = bytes.u32(entry) as usize;
             if let Some(section) = kind.checked_sub(1).and_then(|kind| sections.get_mut(kind)) {
-                *section =
-                    Section { offset: bytes.u64(entry + 8), length: bytes.u64(entry + 16) };
+                *section = Section {
+                    offset: bytes.u64(entry + 8),
+                    length: bytes.u64(entry + 16),
+                };
             }
         }
-        let mut recording = Self { file: bytes, sections, facts: Bytes::default(), version };
+        let mut recording = Self {
+            file: bytes,
+            sections,
+            facts: Bytes::default(),
+            version,
+        };
         recording.facts = recording.part(SectionKind::Facts);
         Ok(recording)
     }
@@ -167,9 +179,12 @@ impl<'a> Recording<'a> {
     /// Whether the file is as long as its own table says; a shorter one gives partial results.
     pub fn is_complete(&self) -> bool {
         let length = self.file.0.len() as u64;
-        self.sections
-            .iter()
-            .all(|section| section.offset.checked_add(section.length).is_some_and(|e| e <= length))
+        self.sections.iter().all(|section| {
+            section
+                .offset
+                .checked_add(section.length)
+                .is_some_and(|e| e <= length)
+        })
     }
 
     /// Who the box is about.
@@ -182,8 +197,11 @@ impl<'a> Recording<'a> {
             start_ticks: facts.u64(facts::START_TICKS),
             monotonic: facts.u64(facts::MONOTONIC),
             realtime: facts.u64(facts::REALTIME),
-            python: (python != 0)
-                .then_some(((python >> 24) as u8, (python >> 16) as u8, (python >> 8) as u8)),
+            python: (python != 0).then_some((
+                (python >> 24) as u8,
+                (python >> 16) as u8,
+                (python >> 8) as u8,
+            )),
             attribution: Attribution::from_number(facts.u32(facts::ATTRIBUTION)),
             exact_from: facts.u64(facts::EXACT_FROM),
             sample_mean: facts.u64(facts::SAMPLE_MEAN),
@@ -221,7 +239,11 @@ impl<'a> Recording<'a> {
     }
 
     fn part(&self, kind: SectionKind) -> Bytes<'a> {
-        let section = self.sections.get(kind as usize - 1).copied().unwrap_or_default();
+        let section = self
+            .sections
+            .get(kind as usize - 1)
+            .copied()
+            .unwrap_or_default();
         self.file.section(section)
     }
 }

@@ -5,8 +5,7 @@ use super::bytes::Bytes;
 use super::stacks::record_count;
 use crate::kind::{ChildKind, EventKind, ExceptionKind};
 use crate::layout::{
-    SECTION_HEADER, SectionKind, WHOLE_SAMPLES, child, event, exception, fatal, note, sample,
-    whole,
+    SECTION_HEADER, SectionKind, WHOLE_SAMPLES, child, event, exception, fatal, note, sample, whole,
 };
 use crate::timeline::Sample;
 
@@ -137,7 +136,11 @@ impl Recording<'_> {
     pub fn samples(&self) -> Vec<Sample> {
         let recent = self.ring(SectionKind::Recent, sample::SIZE, |_, at| read_sample(at));
         let mut samples = self.whole_life();
-        let from = recent.iter().map(|sample| sample.time).min().unwrap_or(u64::MAX);
+        let from = recent
+            .iter()
+            .map(|sample| sample.time)
+            .min()
+            .unwrap_or(u64::MAX);
         samples.retain(|sample| sample.time < from);
         samples.extend(recent);
         samples.sort_by_key(|sample| sample.time);
@@ -157,14 +160,16 @@ impl Recording<'_> {
 
     /// Uncaught exceptions.
     pub fn exceptions(&self) -> Vec<ExceptionRecord> {
-        self.ring(SectionKind::Exceptions, exception::SIZE, |_, at| ExceptionRecord {
-            time: at.u64(exception::TIME),
-            tid: at.u32(exception::TID),
-            kind: ExceptionKind::from_number(at.u32(exception::KIND)),
-            thread: at.text(exception::THREAD, 60).into_owned(),
-            type_name: at.text(exception::TYPE, 124).into_owned(),
-            message: at.text(exception::MESSAGE, 1020).into_owned(),
-            traceback: at.text(exception::TRACEBACK, 2852).into_owned(),
+        self.ring(SectionKind::Exceptions, exception::SIZE, |_, at| {
+            ExceptionRecord {
+                time: at.u64(exception::TIME),
+                tid: at.u32(exception::TID),
+                kind: ExceptionKind::from_number(at.u32(exception::KIND)),
+                thread: at.text(exception::THREAD, 60).into_owned(),
+                type_name: at.text(exception::TYPE, 124).into_owned(),
+                message: at.text(exception::MESSAGE, 1020).into_owned(),
+                traceback: at.text(exception::TRACEBACK, 2852).into_owned(),
+            }
         })
     }
 
@@ -201,7 +206,10 @@ impl Recording<'_> {
         let mut tail = oldest.to_vec();
         tail.extend_from_slice(newest);
         // The ring cut its oldest line somewhere; start at a whole one.
-        let start = tail.iter().position(|&byte| byte == b'\n').map_or(0, |place| place + 1);
+        let start = tail
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map_or(0, |place| place + 1);
         String::from_utf8_lossy(tail.get(start..).unwrap_or(&tail)).into_owned()
     }
 

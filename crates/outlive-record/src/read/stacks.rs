@@ -81,7 +81,8 @@ impl<'a> Recording<'a> {
 
     /// Frames of a stack, innermost first. Lines are decoded here, one table walk a frame.
     pub fn frames(&self, stack: &Stack) -> impl Iterator<Item = Frame<'a>> + use<'_, 'a> {
-        self.places(stack).map(|(code, offset)| self.frame(code, offset))
+        self.places(stack)
+            .map(|(code, offset)| self.frame(code, offset))
     }
 
     /// The places of a stack, innermost first, as (code, instruction offset): cheap to compare,
@@ -99,7 +100,10 @@ impl<'a> Recording<'a> {
     pub fn frame(&self, code: u32, offset: u32) -> Frame<'a> {
         let section = self.part(SectionKind::Codes);
         let place = SECTION_HEADER + u64::from(code) * code::SIZE;
-        let record = section.slice(place, code::SIZE).map(Bytes).filter(|r| r.u32(code::READY) == 1);
+        let record = section
+            .slice(place, code::SIZE)
+            .map(Bytes)
+            .filter(|r| r.u32(code::READY) == 1);
         let Some(record) = record else {
             let unknown = Cow::Borrowed("");
             return Frame {
@@ -139,7 +143,9 @@ impl<'a> Recording<'a> {
         }
         let section = self.part(SectionKind::Strings);
         let place = SECTION_HEADER + u64::from(id) * 4;
-        section.slice(place + 4, u64::from(section.u32(place))).unwrap_or(&[])
+        section
+            .slice(place + 4, u64::from(section.u32(place)))
+            .unwrap_or(&[])
     }
 
     /// Offset in a stack record of the bytes at the peak: the live column itself when the process

@@ -31,28 +31,52 @@ impl BoxWriter {
         let region = &self.region;
         let at = self.stack_place(acquired.stack);
         let bytes = acquired.bytes as i64;
-        let live = region.i64(at.wrapping_add(stack::LIVE_BYTES)).fetch_add(bytes, Relaxed);
+        let live = region
+            .i64(at.wrapping_add(stack::LIVE_BYTES))
+            .fetch_add(bytes, Relaxed);
         region
             .i64(at.wrapping_add(stack::PEAK_BYTES))
             .fetch_max(live.wrapping_add(bytes), Relaxed);
         region
             .i64(at.wrapping_add(stack::LIVE_COUNT))
             .fetch_add(1, Relaxed);
-        region.u64(at.wrapping_add(stack::TOTAL_BYTES)).fetch_add(acquired.bytes, Relaxed);
-        region.u64(at.wrapping_add(stack::TOTAL_COUNT)).fetch_add(1, Relaxed);
-        region.u64(at.wrapping_add(stack::LAST_TIME)).store(acquired.time, Relaxed);
-        region.u64(at.wrapping_add(stack::LARGEST)).fetch_max(acquired.request, Relaxed);
+        region
+            .u64(at.wrapping_add(stack::TOTAL_BYTES))
+            .fetch_add(acquired.bytes, Relaxed);
+        region
+            .u64(at.wrapping_add(stack::TOTAL_COUNT))
+            .fetch_add(1, Relaxed);
+        region
+            .u64(at.wrapping_add(stack::LAST_TIME))
+            .store(acquired.time, Relaxed);
+        region
+            .u64(at.wrapping_add(stack::LARGEST))
+            .fetch_max(acquired.request, Relaxed);
         let flags = region.u32(at.wrapping_add(stack::FLAGS));
         if flags.load(Relaxed) & acquired.flags != acquired.flags {
             flags.fetch_or(acquired.flags, Relaxed);
         }
-        region.u64(self.fact(facts::TOTAL_BYTES)).fetch_add(acquired.bytes, Relaxed);
-        region.u64(self.fact(facts::TOTAL_COUNT)).fetch_add(1, Relaxed);
-        region.i64(self.fact(facts::LIVE_COUNT)).fetch_add(1, Relaxed);
-        let total = region.i64(self.fact(facts::LIVE_BYTES)).fetch_add(bytes, Relaxed);
+        region
+            .u64(self.fact(facts::TOTAL_BYTES))
+            .fetch_add(acquired.bytes, Relaxed);
+        region
+            .u64(self.fact(facts::TOTAL_COUNT))
+            .fetch_add(1, Relaxed);
+        region
+            .i64(self.fact(facts::LIVE_COUNT))
+            .fetch_add(1, Relaxed);
+        let total = region
+            .i64(self.fact(facts::LIVE_BYTES))
+            .fetch_add(bytes, Relaxed);
         let total = total.wrapping_add(bytes);
-        if region.i64(self.fact(facts::PEAK_BYTES)).fetch_max(total, Relaxed) < total {
-            region.u64(self.fact(facts::PEAK_TIME)).store(acquired.time, Relaxed);
+        if region
+            .i64(self.fact(facts::PEAK_BYTES))
+            .fetch_max(total, Relaxed)
+            < total
+        {
+            region
+                .u64(self.fact(facts::PEAK_TIME))
+                .store(acquired.time, Relaxed);
         }
         total
     }
@@ -64,9 +88,15 @@ impl BoxWriter {
         let total = region.i64(self.fact(facts::LIVE_BYTES));
         self.keep_peak(total.load(Relaxed), released, time);
         let at = self.stack_place(stack);
-        region.i64(at.wrapping_add(stack::LIVE_BYTES)).fetch_sub(released, Relaxed);
-        region.i64(at.wrapping_add(stack::LIVE_COUNT)).fetch_sub(1, Relaxed);
-        region.i64(self.fact(facts::LIVE_COUNT)).fetch_sub(1, Relaxed);
+        region
+            .i64(at.wrapping_add(stack::LIVE_BYTES))
+            .fetch_sub(released, Relaxed);
+        region
+            .i64(at.wrapping_add(stack::LIVE_COUNT))
+            .fetch_sub(1, Relaxed);
+        region
+            .i64(self.fact(facts::LIVE_COUNT))
+            .fetch_sub(1, Relaxed);
         total.fetch_sub(released, Relaxed).wrapping_sub(released)
     }
 
@@ -97,14 +127,24 @@ impl BoxWriter {
         // Whoever moves the spare column's total first does the copy; others go on.
         let claim = region.i64(self.snapshot_bytes(spare));
         let before = claim.load(Relaxed);
-        if before == total || claim.compare_exchange(before, total, Relaxed, Relaxed).is_err() {
+        if before == total
+            || claim
+                .compare_exchange(before, total, Relaxed, Relaxed)
+                .is_err()
+        {
             return;
         }
         region
-            .u64(self.fact(facts::SNAPSHOT_TIME).wrapping_add(u64::from(spare).wrapping_mul(8)))
+            .u64(
+                self.fact(facts::SNAPSHOT_TIME)
+                    .wrapping_add(u64::from(spare).wrapping_mul(8)),
+            )
             .store(time, Relaxed);
         let section = self.section(SectionKind::Stacks);
-        let count = region.u64(section.offset).load(Relaxed).min(self.stack_capacity());
+        let count = region
+            .u64(section.offset)
+            .load(Relaxed)
+            .min(self.stack_capacity());
         let column = stack::AT_PEAK.wrapping_add(u64::from(spare).wrapping_mul(8));
         let mut index = 0;
         while index < count {
@@ -117,10 +157,12 @@ impl BoxWriter {
     }
 
     fn snapshot_bytes(&self, column: u32) -> u64 {
-        self.fact(facts::SNAPSHOT_BYTES).wrapping_add(u64::from(column).wrapping_mul(8))
+        self.fact(facts::SNAPSHOT_BYTES)
+            .wrapping_add(u64::from(column).wrapping_mul(8))
     }
 
     const fn stack_place(&self, stack: StackId) -> u64 {
-        self.section(SectionKind::Stacks).record(stack.0 as u64, stack::SIZE)
+        self.section(SectionKind::Stacks)
+            .record(stack.0 as u64, stack::SIZE)
     }
 }

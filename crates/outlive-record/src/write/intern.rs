@@ -47,7 +47,7 @@ impl BoxWriter {
     pub fn add_string(&self, bytes: &[u8]) -> Option<StringId> {
         let place = self.reserve_string(bytes.len() as u64)?;
         self.region.put(place.wrapping_add(4), bytes);
-        self.publish_string(place, bytes.len() as u64)
+        Some(self.publish_string(place, bytes.len() as u64))
     }
 
     /// Appends a string whose bytes lie in raw memory.
@@ -55,12 +55,15 @@ impl BoxWriter {
     /// # Safety
     ///
     /// `len` bytes at `source` are mapped and readable during the call.
-    #[expect(unsafe_code, reason = "passes the caller's promise on to `Region::put_raw`")]
+    #[expect(
+        unsafe_code,
+        reason = "passes the caller's promise on to `Region::put_raw`"
+    )]
     pub unsafe fn add_raw_string(&self, source: *const u8, len: u64) -> Option<StringId> {
         let place = self.reserve_string(len)?;
         // SAFETY: the caller vouches for the source.
         unsafe { self.region.put_raw(place.wrapping_add(4), source, len) };
-        self.publish_string(place, len)
+        Some(self.publish_string(place, len))
     }
 
     /// Appends a code object.
@@ -73,11 +76,21 @@ impl BoxWriter {
         let at = |offset: u64| section.record(index, code::SIZE).wrapping_add(offset);
         self.region.u32(at(code::FILE)).store(facts.file.0, Relaxed);
         self.region.u32(at(code::NAME)).store(facts.name.0, Relaxed);
-        self.region.u32(at(code::FIRST_LINE)).store(facts.first_line, Relaxed);
-        self.region.u32(at(code::TABLE)).store(facts.table.0, Relaxed);
-        self.region.u32(at(code::FORMAT)).store(facts.format, Relaxed);
-        self.region.u64(at(code::FINGERPRINT)).store(facts.fingerprint, Relaxed);
-        self.region.u64(at(code::ADDRESS)).store(facts.address, Relaxed);
+        self.region
+            .u32(at(code::FIRST_LINE))
+            .store(facts.first_line, Relaxed);
+        self.region
+            .u32(at(code::TABLE))
+            .store(facts.table.0, Relaxed);
+        self.region
+            .u32(at(code::FORMAT))
+            .store(facts.format, Relaxed);
+        self.region
+            .u64(at(code::FINGERPRINT))
+            .store(facts.fingerprint, Relaxed);
+        self.region
+            .u64(at(code::ADDRESS))
+            .store(facts.address, Relaxed);
         self.region.u32(at(code::READY)).store(1, Release);
         Some(CodeId(index as u32))
     }
@@ -99,17 +112,33 @@ impl BoxWriter {
         let mut place = frame_section.record(first, frame::SIZE);
         for (code, offset) in frames.take(depth as usize) {
             self.region.u32(place).store(code.0, Relaxed);
-            self.region.u32(place.wrapping_add(4)).store(offset, Relaxed);
+            self.region
+                .u32(place.wrapping_add(4))
+                .store(offset, Relaxed);
             place = place.wrapping_add(frame::SIZE);
         }
         let at = |offset: u64| section.record(index, stack::SIZE).wrapping_add(offset);
-        self.region.u32(at(stack::KIND)).store(facts.kind as u32, Relaxed);
-        self.region.u32(at(stack::FRAMES)).store(first as u32, Relaxed);
-        self.region.u32(at(stack::DEPTH)).store(depth as u32, Relaxed);
-        self.region.u32(at(stack::THREAD)).store(facts.thread.0, Relaxed);
-        self.region.u32(at(stack::LIBRARY)).store(facts.library.0, Relaxed);
-        self.region.u32(at(stack::CREATOR)).store(facts.creator.0, Relaxed);
-        self.region.u32(at(stack::FLAGS)).store(facts.flags, Relaxed);
+        self.region
+            .u32(at(stack::KIND))
+            .store(facts.kind as u32, Relaxed);
+        self.region
+            .u32(at(stack::FRAMES))
+            .store(first as u32, Relaxed);
+        self.region
+            .u32(at(stack::DEPTH))
+            .store(depth as u32, Relaxed);
+        self.region
+            .u32(at(stack::THREAD))
+            .store(facts.thread.0, Relaxed);
+        self.region
+            .u32(at(stack::LIBRARY))
+            .store(facts.library.0, Relaxed);
+        self.region
+            .u32(at(stack::CREATOR))
+            .store(facts.creator.0, Relaxed);
+        self.region
+            .u32(at(stack::FLAGS))
+            .store(facts.flags, Relaxed);
         self.region.u32(at(stack::READY)).store(1, Release);
         Some(StackId(index as u32))
     }
@@ -130,9 +159,12 @@ impl BoxWriter {
         None
     }
 
-    fn publish_string(&self, place: u64, len: u64) -> Option<StringId> {
+    fn publish_string(&self, place: u64, len: u64) -> StringId {
         self.region.u32(place).store(len as u32, Release);
-        let start = self.section(SectionKind::Strings).offset.wrapping_add(SECTION_HEADER);
-        Some(StringId((place.wrapping_sub(start) / 4) as u32))
+        let start = self
+            .section(SectionKind::Strings)
+            .offset
+            .wrapping_add(SECTION_HEADER);
+        StringId((place.wrapping_sub(start) / 4) as u32)
     }
 }

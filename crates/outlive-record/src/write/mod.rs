@@ -73,21 +73,31 @@ impl BoxWriter {
         let layout = Layout::for_size(region.len());
         let writer = Self { region, layout };
         region.u32(header::VERSION).store(VERSION, Relaxed);
-        region.u32(header::SECTIONS).store(SECTION_KINDS.len() as u32, Relaxed);
+        region
+            .u32(header::SECTIONS)
+            .store(SECTION_KINDS.len() as u32, Relaxed);
         region.u64(header::BOX_SIZE).store(layout.box_size, Relaxed);
         let mut at = header::TABLE;
         for (kind, record_size) in SECTION_KINDS {
             let section = layout.section(kind);
             region.u32(at).store(kind as u32, Relaxed);
-            region.u32(at.wrapping_add(4)).store(record_size as u32, Relaxed);
-            region.u64(at.wrapping_add(8)).store(section.offset, Relaxed);
-            region.u64(at.wrapping_add(16)).store(section.length, Relaxed);
+            region
+                .u32(at.wrapping_add(4))
+                .store(record_size as u32, Relaxed);
+            region
+                .u64(at.wrapping_add(8))
+                .store(section.offset, Relaxed);
+            region
+                .u64(at.wrapping_add(16))
+                .store(section.length, Relaxed);
             at = at.wrapping_add(header::TABLE_ENTRY);
         }
         writer.put_identity(identity);
         writer.put_other_stack();
         // String 0 means "none", so the heap starts behind it.
-        region.u64(writer.section(SectionKind::Strings).offset).store(4, Relaxed);
+        region
+            .u64(writer.section(SectionKind::Strings).offset)
+            .store(4, Relaxed);
         region.u64(header::MAGIC).store(MAGIC, Release);
         writer
     }
@@ -104,30 +114,54 @@ impl BoxWriter {
 
     /// States the interpreter's version and whether its lines can be named.
     pub fn set_python(&self, version_hex: u32, attribution: crate::kind::Attribution) {
-        self.region.u32(self.fact(facts::PYTHON)).store(version_hex, Relaxed);
-        self.region.u32(self.fact(facts::ATTRIBUTION)).store(attribution as u32, Release);
+        self.region
+            .u32(self.fact(facts::PYTHON))
+            .store(version_hex, Relaxed);
+        self.region
+            .u32(self.fact(facts::ATTRIBUTION))
+            .store(attribution as u32, Release);
     }
 
     /// States new sampling figures: from now on, figures of smaller blocks are estimates.
     pub fn set_sampling(&self, exact_from: u64, sample_mean: u64) {
-        self.region.u64(self.fact(facts::EXACT_FROM)).store(exact_from, Relaxed);
-        self.region.u64(self.fact(facts::SAMPLE_MEAN)).store(sample_mean, Relaxed);
+        self.region
+            .u64(self.fact(facts::EXACT_FROM))
+            .store(exact_from, Relaxed);
+        self.region
+            .u64(self.fact(facts::SAMPLE_MEAN))
+            .store(sample_mean, Relaxed);
     }
 
     /// Adds to one of the `LOST_*` counters of [`layout::facts`].
     pub fn count_lost(&self, counter: u64, amount: u64) {
-        self.region.u64(self.fact(counter)).fetch_add(amount, Relaxed);
+        self.region
+            .u64(self.fact(counter))
+            .fetch_add(amount, Relaxed);
     }
 
     fn put_identity(&self, identity: &Identity<'_>) {
         let region = &self.region;
-        region.u32(self.fact(facts::PID)).store(identity.pid, Relaxed);
-        region.u32(self.fact(facts::PPID)).store(identity.ppid, Relaxed);
-        region.u64(self.fact(facts::START_TICKS)).store(identity.start_ticks, Relaxed);
-        region.u64(self.fact(facts::MONOTONIC)).store(identity.monotonic, Relaxed);
-        region.u64(self.fact(facts::REALTIME)).store(identity.realtime, Relaxed);
-        region.u32(self.fact(facts::ORIGIN)).store(identity.origin, Relaxed);
-        region.u32(self.fact(facts::FORKED_FROM)).store(identity.forked_from, Relaxed);
+        region
+            .u32(self.fact(facts::PID))
+            .store(identity.pid, Relaxed);
+        region
+            .u32(self.fact(facts::PPID))
+            .store(identity.ppid, Relaxed);
+        region
+            .u64(self.fact(facts::START_TICKS))
+            .store(identity.start_ticks, Relaxed);
+        region
+            .u64(self.fact(facts::MONOTONIC))
+            .store(identity.monotonic, Relaxed);
+        region
+            .u64(self.fact(facts::REALTIME))
+            .store(identity.realtime, Relaxed);
+        region
+            .u32(self.fact(facts::ORIGIN))
+            .store(identity.origin, Relaxed);
+        region
+            .u32(self.fact(facts::FORKED_FROM))
+            .store(identity.forked_from, Relaxed);
         region.u32(self.fact(facts::SNAPSHOT)).store(2, Relaxed);
         self.set_sampling(identity.exact_from, identity.sample_mean);
         region.put_text(self.fact(facts::EXE), 4092, identity.exe);
@@ -138,7 +172,9 @@ impl BoxWriter {
     fn put_other_stack(&self) {
         let section = self.section(SectionKind::Stacks);
         let record = section.record(0, layout::stack::SIZE);
-        self.region.u32(record.wrapping_add(layout::stack::READY)).store(1, Relaxed);
+        self.region
+            .u32(record.wrapping_add(layout::stack::READY))
+            .store(1, Relaxed);
         self.region.u64(section.offset).store(1, Relaxed);
     }
 
@@ -178,6 +214,8 @@ impl BoxWriter {
     }
 
     fn publish_in_ring(&self, record: u64, number: u64) {
-        self.region.u64(record).store(number.wrapping_add(1), Release);
+        self.region
+            .u64(record)
+            .store(number.wrapping_add(1), Release);
     }
 }

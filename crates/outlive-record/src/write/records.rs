@@ -60,7 +60,10 @@ pub struct ExceptionFacts<'a> {
 
 impl BoxWriter {
     /// Appends an event to the ring.
-    #[expect(clippy::too_many_arguments, reason = "one argument a field, called in one place")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument a field, called in one place"
+    )]
     pub fn add_event(
         &self,
         kind: EventKind,
@@ -71,8 +74,7 @@ impl BoxWriter {
         stack: StackId,
         live_after: i64,
     ) {
-        let (number, record) =
-            self.reserve_in_ring(self.section(SectionKind::Ring), event::SIZE);
+        let (number, record) = self.reserve_in_ring(self.section(SectionKind::Ring), event::SIZE);
         let at = |offset: u64| record.wrapping_add(offset);
         self.region.u64(at(event::TIME)).store(time, Relaxed);
         self.region.u32(at(event::KIND)).store(kind as u32, Relaxed);
@@ -80,7 +82,9 @@ impl BoxWriter {
         self.region.u64(at(event::BYTES)).store(bytes, Relaxed);
         self.region.u64(at(event::ADDRESS)).store(address, Relaxed);
         self.region.u32(at(event::STACK)).store(stack.0, Relaxed);
-        self.region.i64(at(event::LIVE_AFTER)).store(live_after, Relaxed);
+        self.region
+            .i64(at(event::LIVE_AFTER))
+            .store(live_after, Relaxed);
         self.publish_in_ring(record, number);
     }
 
@@ -90,19 +94,31 @@ impl BoxWriter {
         let index = self.reserve(section, fatal::SIZE, 1)?;
         let record = section.record(index, fatal::SIZE);
         let at = |offset: u64| record.wrapping_add(offset);
-        self.region.u32(at(fatal::SIGNAL)).store(facts.signal as u32, Relaxed);
-        self.region.u32(at(fatal::CODE)).store(facts.code as u32, Relaxed);
+        self.region
+            .u32(at(fatal::SIGNAL))
+            .store(facts.signal as u32, Relaxed);
+        self.region
+            .u32(at(fatal::CODE))
+            .store(facts.code as u32, Relaxed);
         self.region.u32(at(fatal::TID)).store(facts.tid, Relaxed);
         self.region.u64(at(fatal::TIME)).store(facts.time, Relaxed);
-        self.region.u64(at(fatal::ADDRESS)).store(facts.address, Relaxed);
+        self.region
+            .u64(at(fatal::ADDRESS))
+            .store(facts.address, Relaxed);
         self.region.u64(at(fatal::IP)).store(facts.ip, Relaxed);
         self.region.u64(at(fatal::SP)).store(facts.sp, Relaxed);
-        self.region.u32(at(fatal::SENDER)).store(facts.sender, Relaxed);
-        self.region.u64(at(fatal::LIBRARY_OFFSET)).store(facts.library_offset, Relaxed);
+        self.region
+            .u32(at(fatal::SENDER))
+            .store(facts.sender, Relaxed);
+        self.region
+            .u64(at(fatal::LIBRARY_OFFSET))
+            .store(facts.library_offset, Relaxed);
         self.region.put_text(at(fatal::LIBRARY), 252, facts.library);
         self.region.put_text(at(fatal::THREAD), 28, facts.thread);
-        self.region.put_text(at(fatal::ABORT_MESSAGE), 508, facts.abort_message);
-        self.region.put_text(at(fatal::CXX_TYPE), 124, facts.cxx_type);
+        self.region
+            .put_text(at(fatal::ABORT_MESSAGE), 508, facts.abort_message);
+        self.region
+            .put_text(at(fatal::CXX_TYPE), 124, facts.cxx_type);
         self.region.u32(at(fatal::READY)).store(1, Release);
         Some(record)
     }
@@ -118,14 +134,18 @@ impl BoxWriter {
             .wrapping_add(fatal::THREAD_TABLE)
             .wrapping_add(index.wrapping_mul(fatal::THREAD_ENTRY));
         self.region.u32(entry).store(tid, Relaxed);
-        self.region.u32(entry.wrapping_add(4)).store(stack.0, Relaxed);
+        self.region
+            .u32(entry.wrapping_add(4))
+            .store(stack.0, Relaxed);
         self.region.put_text(entry.wrapping_add(8), 20, name);
         count.store((index as u32).wrapping_add(1), Release);
     }
 
     /// Declares the stacks of a fatal signal complete.
     pub fn finish_fatal(&self, record: u64) {
-        self.region.u32(record.wrapping_add(fatal::READY)).store(2, Release);
+        self.region
+            .u32(record.wrapping_add(fatal::READY))
+            .store(2, Release);
     }
 
     /// Appends an uncaught exception.
@@ -133,13 +153,23 @@ impl BoxWriter {
         let section = self.section(SectionKind::Exceptions);
         let (number, record) = self.reserve_in_ring(section, exception::SIZE);
         let at = |offset: u64| record.wrapping_add(offset);
-        self.region.u64(at(exception::TIME)).store(facts.time, Relaxed);
-        self.region.u32(at(exception::TID)).store(facts.tid, Relaxed);
-        self.region.u32(at(exception::KIND)).store(facts.kind as u32, Relaxed);
-        self.region.put_text(at(exception::THREAD), 60, facts.thread);
-        self.region.put_text(at(exception::TYPE), 124, facts.type_name);
-        self.region.put_text(at(exception::MESSAGE), 1020, facts.message);
-        self.region.put_text(at(exception::TRACEBACK), 2852, facts.traceback);
+        self.region
+            .u64(at(exception::TIME))
+            .store(facts.time, Relaxed);
+        self.region
+            .u32(at(exception::TID))
+            .store(facts.tid, Relaxed);
+        self.region
+            .u32(at(exception::KIND))
+            .store(facts.kind as u32, Relaxed);
+        self.region
+            .put_text(at(exception::THREAD), 60, facts.thread);
+        self.region
+            .put_text(at(exception::TYPE), 124, facts.type_name);
+        self.region
+            .put_text(at(exception::MESSAGE), 1020, facts.message);
+        self.region
+            .put_text(at(exception::TRACEBACK), 2852, facts.traceback);
         self.publish_in_ring(record, number);
     }
 
@@ -151,7 +181,9 @@ impl BoxWriter {
         self.region.u64(at(child::TIME)).store(time, Relaxed);
         self.region.u32(at(child::KIND)).store(kind as u32, Relaxed);
         self.region.u32(at(child::PID)).store(pid, Relaxed);
-        self.region.u32(at(child::STATUS)).store(status as u32, Relaxed);
+        self.region
+            .u32(at(child::STATUS))
+            .store(status as u32, Relaxed);
         self.region.u32(at(child::STACK)).store(stack.0, Relaxed);
         self.publish_in_ring(record, number);
     }
@@ -159,22 +191,30 @@ impl BoxWriter {
     /// Keeps the tail of what goes to standard error.
     pub fn add_stderr(&self, bytes: &[u8]) {
         let kept = STDERR_KEPT as usize;
-        let bytes = bytes.get(bytes.len().saturating_sub(kept)..).unwrap_or(bytes);
+        let bytes = bytes
+            .get(bytes.len().saturating_sub(kept)..)
+            .unwrap_or(bytes);
         let section = self.section(SectionKind::Stderr);
-        let start = self.region.u64(section.offset).fetch_add(bytes.len() as u64, Relaxed);
+        let start = self
+            .region
+            .u64(section.offset)
+            .fetch_add(bytes.len() as u64, Relaxed);
         let data = section.offset.wrapping_add(SECTION_HEADER);
         let at = start % STDERR_KEPT;
         let first = ((STDERR_KEPT - at) as usize).min(bytes.len());
-        self.region.put(data.wrapping_add(at), bytes.get(..first).unwrap_or(&[]));
+        self.region
+            .put(data.wrapping_add(at), bytes.get(..first).unwrap_or(&[]));
         self.region.put(data, bytes.get(first..).unwrap_or(&[]));
     }
 
     /// Leaves a remark about the recording itself.
     pub fn add_note(&self, time: u64, text: &[u8]) {
-        let (number, record) =
-            self.reserve_in_ring(self.section(SectionKind::Notes), note::SIZE);
-        self.region.u64(record.wrapping_add(note::TIME)).store(time, Relaxed);
-        self.region.put_text(record.wrapping_add(note::TEXT), 236, text);
+        let (number, record) = self.reserve_in_ring(self.section(SectionKind::Notes), note::SIZE);
+        self.region
+            .u64(record.wrapping_add(note::TIME))
+            .store(time, Relaxed);
+        self.region
+            .put_text(record.wrapping_add(note::TEXT), 236, text);
         self.publish_in_ring(record, number);
     }
 }

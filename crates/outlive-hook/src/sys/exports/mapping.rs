@@ -86,14 +86,23 @@ unsafe extern "C" fn map_entry(
 ) -> *mut c_void {
     let caller = thread::current().map_caller.load(Relaxed) as usize;
     let over = flags & libc::MAP_FIXED != 0;
-    if over && recorder::is_enabled() {
-        if let Some(entered) = Entered::try_enter() {
-            recorder::unmapped(&entered, address as usize, length);
-        }
+    if over
+        && recorder::is_enabled()
+        && let Some(entered) = Entered::try_enter()
+    {
+        recorder::unmapped(&entered, address as usize, length);
     }
     // SAFETY: the caller's own call.
     let result = unsafe {
-        kernel!(libc::SYS_mmap, address, length, protection, flags, fd, offset)
+        kernel!(
+            libc::SYS_mmap,
+            address,
+            length,
+            protection,
+            flags,
+            fd,
+            offset
+        )
     };
     if length >= EXACT_FROM && recorder::is_enabled() {
         note_mapping(result, length, protection, flags, fd, caller);
@@ -110,11 +119,15 @@ fn note_mapping(
     fd: c_int,
     caller: usize,
 ) {
-    let Some(kind) = memory_kind(protection, flags, fd) else { return };
+    let Some(kind) = memory_kind(protection, flags, fd) else {
+        return;
+    };
     if (ALLOCATOR_START.load(Relaxed)..ALLOCATOR_END.load(Relaxed)).contains(&caller) {
         return;
     }
-    let Some(entered) = Entered::try_enter() else { return };
+    let Some(entered) = Entered::try_enter() else {
+        return;
+    };
     if result == -1 {
         recorder::failed(&entered, length, caller);
     } else {
@@ -152,10 +165,14 @@ fn is_on_tmpfs(fd: c_int) -> bool {
 /// The contract of the C function of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(address: *mut c_void, length: usize) -> c_int {
-    if recorder::is_enabled() {
-        if let Some(entered) = Entered::try_enter() {
-            recorder::unmapped(&entered, address as usize, length.wrapping_add(4095) & !4095);
-        }
+    if recorder::is_enabled()
+        && let Some(entered) = Entered::try_enter()
+    {
+        recorder::unmapped(
+            &entered,
+            address as usize,
+            length.wrapping_add(4095) & !4095,
+        );
     }
     // SAFETY: the caller's own call.
     unsafe { kernel!(libc::SYS_munmap, address, length) as c_int }
@@ -177,19 +194,23 @@ pub unsafe extern "C" fn mremap(
     let mut recorded = false;
     if let Some(entered) = Entered::try_enter().filter(|_| recorder::is_enabled()) {
         recorded = recorder::is_mapped(old as usize);
-        recorder::unmapped(&entered, old as usize, old_length.wrapping_add(4095) & !4095);
+        recorder::unmapped(
+            &entered,
+            old as usize,
+            old_length.wrapping_add(4095) & !4095,
+        );
     }
     // SAFETY: the caller's own call.
-    let result =
-        unsafe { kernel!(libc::SYS_mremap, old, old_length, length, flags, fixed) };
-    if recorded {
-        if let Some(entered) = Entered::try_enter() {
-            // On failure the old range is still there.
-            let (address, size) =
-                if result == -1 { (old as usize, old_length) } else { (result as usize, length) };
-            let size = size.wrapping_add(4095) & !4095;
-            recorder::mapped(&entered, address, size, 0, MappingKind::Private);
-        }
+    let result = unsafe { kernel!(libc::SYS_mremap, old, old_length, length, flags, fixed) };
+    if recorded && let Some(entered) = Entered::try_enter() {
+        // On failure the old range is still there.
+        let (address, size) = if result == -1 {
+            (old as usize, old_length)
+        } else {
+            (result as usize, length)
+        };
+        let size = size.wrapping_add(4095) & !4095;
+        recorder::mapped(&entered, address, size, 0, MappingKind::Private);
     }
     result as *mut c_void
 }

@@ -140,9 +140,17 @@ unsafe fn realloc_noted(
         if let Some(block) = block.filter(|_| size != 0) {
             recorder::put_back(pointer as usize, block);
         }
-        return if size == 0 { fresh } else { note(fresh, size, caller) };
+        return if size == 0 {
+            fresh
+        } else {
+            note(fresh, size, caller)
+        };
     }
-    if passes { fresh } else { note(fresh, size, caller) }
+    if passes {
+        fresh
+    } else {
+        note(fresh, size, caller)
+    }
 }
 
 unsafe fn leave_early(pointer: *mut c_void, size: usize) -> *mut c_void {
@@ -252,11 +260,7 @@ pub unsafe extern "C" fn free_sized(pointer: *mut c_void, _size: usize) {
 ///
 /// The contract of the C function of this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free_aligned_sized(
-    pointer: *mut c_void,
-    _alignment: usize,
-    _size: usize,
-) {
+pub unsafe extern "C" fn free_aligned_sized(pointer: *mut c_void, _alignment: usize, _size: usize) {
     // SAFETY: the caller's own call; size and alignment are only hints.
     unsafe { free(pointer) };
 }

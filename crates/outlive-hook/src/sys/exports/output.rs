@@ -58,10 +58,10 @@ unsafe fn keep_checked(buffer: *const u8, count: usize) {
     let kept = count.min(4096);
     let start = buffer.wrapping_add(count.wrapping_sub(kept));
     let mut copy = [0_u8; 4096];
-    if let Some(copy) = copy.get_mut(..kept) {
-        if crate::sys::peek::copy(start as usize, copy) {
-            said(copy);
-        }
+    if let Some(copy) = copy.get_mut(..kept)
+        && crate::sys::peek::copy(start as usize, copy)
+    {
+        said(copy);
     }
 }
 
@@ -165,8 +165,7 @@ pub unsafe extern "C" fn __vfprintf_chk(
 /// Formats into a buffer of ours, with a copy of the arguments: formatting uses them up.
 #[cfg(target_arch = "x86_64")]
 unsafe fn keep_formatted(format: *const c_char, arguments: *mut Arguments) {
-    type Format =
-        unsafe extern "C" fn(*mut u8, usize, *const c_char, *mut Arguments) -> c_int;
+    type Format = unsafe extern "C" fn(*mut u8, usize, *const c_char, *mut Arguments) -> c_int;
     static REAL: Lazy = Lazy::new();
     let address = REAL.address(c"vsnprintf");
     if address.is_null() || !recorder::is_enabled() {
@@ -179,7 +178,9 @@ unsafe fn keep_formatted(format: *const c_char, arguments: *mut Arguments) {
     let mut buffer = [0_u8; MAX_FORMATTED];
     // SAFETY: the buffer's own length, the caller's format, a copy of its arguments.
     let length = unsafe { real(buffer.as_mut_ptr(), buffer.len(), format, &raw mut copy) };
-    let length = usize::try_from(length).unwrap_or(0).min(MAX_FORMATTED.wrapping_sub(1));
+    let length = usize::try_from(length)
+        .unwrap_or(0)
+        .min(MAX_FORMATTED.wrapping_sub(1));
     said(buffer.get(..length).unwrap_or(&[]));
 }
 

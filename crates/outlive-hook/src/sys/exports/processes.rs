@@ -66,11 +66,12 @@ pub unsafe extern "C" fn pthread_create(
     let create: Create = unsafe { transmute(address) };
     // SAFETY: the caller's own call.
     let result = unsafe { create(thread, attributes, start, argument) };
-    if result == 0 && recorder::is_enabled() {
-        if let Some(entered) = Entered::try_enter() {
-            // SAFETY: success means the handle was stored there.
-            children::thread_created(&entered, unsafe { *thread } as u64);
-        }
+    if result == 0
+        && recorder::is_enabled()
+        && let Some(entered) = Entered::try_enter()
+    {
+        // SAFETY: success means the handle was stored there.
+        children::thread_created(&entered, unsafe { *thread });
     }
     result
 }
@@ -179,7 +180,8 @@ pub unsafe extern "C" fn waitid(
     let result = unsafe { wait(kind, id, info, options) };
     if result == 0 && !info.is_null() && options & libc::WNOWAIT == 0 {
         // SAFETY: success fills the structure in.
-        let (pid, code, status) = unsafe { ((*info).si_pid(), (*info).si_code, (*info).si_status()) };
+        let (pid, code, status) =
+            unsafe { ((*info).si_pid(), (*info).si_code, (*info).si_status()) };
         if pid > 0 {
             let status = match code {
                 libc::CLD_EXITED => (status & 0xFF) << 8,
