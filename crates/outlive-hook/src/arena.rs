@@ -23,6 +23,8 @@ use crate::sys::once::SetOnce;
 use crate::sys::process::Cursor;
 use crate::sys::{clock, file, interpreter, map, process};
 
+/// Room for the path of a box.
+const MAX_PATH: usize = 3200;
 /// How many creators of threads are remembered.
 const CREATORS: usize = 2048;
 
@@ -141,18 +143,8 @@ fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
         .ok()?;
     let pid = process::pid();
     let start_ticks = process::start_ticks();
-    let mut path = [0_u8; 3200];
-    let mut cursor = Cursor {
-        bytes: &mut path,
-        at: 0,
-    };
-    cursor.push(config::directory());
-    cursor.push(b"/");
-    cursor.push_number(u64::from(pid));
-    cursor.push(b"-");
-    cursor.push_number(start_ticks);
-    cursor.push(b".box\0");
-    let path = CStr::from_bytes_until_nul(&path).ok()?;
+    let mut path = [0_u8; MAX_PATH];
+    let path = write_path(&mut path, pid, start_ticks, b".new\0")?;
     let region = file::make_box(path, config::box_size())?;
     let mut exe = [0_u8; 4092];
     let mut argv = [0_u8; 8188];
@@ -182,6 +174,31 @@ fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
     };
     let black_box = BoxWriter::create(region, &identity);
     black_box.set_python(interpreter::version_hex(), python::attribution());
+    let mut name = [0_u8; MAX_PATH];
+    let name = write_path(&mut name, pid, start_ticks, b".box\0")?;
+    let mut before = [0_u8; MAX_PATH];
+    let before = write_path(&mut before, pid, start_ticks, b".before-exec\0")?;
+    file::publish_box(path, name, before);
     arena.black_box.set(black_box);
     arena.black_box.get()
+}
+
+/// `<directory>/<pid>-<start time><ending>`; the ending brings its NUL.
+fn write_path<'a>(
+    buffer: &'a mut [u8; MAX_PATH],
+    pid: u32,
+    start_ticks: u64,
+    ending: &[u8],
+) -> Option<&'a CStr> {
+    let mut cursor = Cursor {
+        bytes: buffer,
+        at: 0,
+    };
+    cursor.push(config::directory());
+    cursor.push(b"/");
+    cursor.push_number(u64::from(pid));
+    cursor.push(b"-");
+    cursor.push_number(start_ticks);
+    cursor.push(ending);
+    CStr::from_bytes_until_nul(buffer).ok()
 }

@@ -13,7 +13,7 @@ use crate::arena;
 use crate::attribution::python_stack;
 use crate::python::{self, Memory};
 use crate::sys::peek::Checked;
-use crate::sys::{c_library, clock, interpreter, library, process};
+use crate::sys::{c_library, clock, interpreter, library, map, process};
 
 /// The thread that reported last; the same thread dying of the same signal reports once.
 static REPORTED: AtomicU32 = AtomicU32::new(0);
@@ -33,6 +33,17 @@ pub struct Fault {
     pub sp: u64,
     /// Sender, for signals somebody sent.
     pub sender: u32,
+}
+
+/// Whether the fault is one in our own box: its file was cut short, or a file system that cannot
+/// promise space ran full. The recording ends; the program must not feel it.
+pub fn is_in_box(fault_address: u64) -> bool {
+    arena::existing().is_some_and(|(_, black_box)| black_box.region().holds(fault_address))
+}
+
+/// Puts ordinary memory in place of the box.
+pub fn give_up_box() -> bool {
+    arena::existing().is_some_and(|(_, black_box)| map::replace(black_box.region()))
 }
 
 /// Writes it down.

@@ -68,6 +68,16 @@ impl Region {
         self.len
     }
 
+    /// Its first address.
+    pub fn start(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
+    /// Whether an address lies in it.
+    pub fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start()) < self.len
+    }
+
     /// Whether there are no bytes at all.
     pub const fn is_empty(&self) -> bool {
         self.len == 0

@@ -69,13 +69,58 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> usize {
 /// Makes the file of a black box, with all its space taken from the file system beforehand (a full
 /// disk must not become SIGBUS later), and maps it shared, hidden from forked children.
 pub fn make_box(path: &CStr, size: u64) -> Option<Region> {
-    let file = open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600)?;
+    if !may_be_as_large_as(size) {
+        return None;
+    }
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+    let file = open(path, flags, 0o600)?;
     let region = map_box(&file, size);
     if region.is_none() {
         // SAFETY: the path ends with a NUL; a file without room is of no use.
         unsafe { kernel!(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) };
     }
     region
+}
+
+/// Gives a finished box its name, so that a file of that name is always readable. A box that bears
+/// it already is that of the program this process was before `exec`: it is set aside.
+pub fn publish_box(path: &CStr, name: &CStr, before: &CStr) {
+    rename(name, before);
+    rename(path, name);
+}
+
+fn rename(from: &CStr, to: &CStr) {
+    let here = libc::AT_FDCWD;
+    // SAFETY: both paths end with a NUL.
+    unsafe {
+        kernel!(
+            libc::SYS_renameat2,
+            here,
+            from.as_ptr(),
+            here,
+            to.as_ptr(),
+            0
+        )
+    };
+}
+
+/// Whether files may grow to this size: beyond the limit, the kernel would not refuse but kill.
+fn may_be_as_large_as(size: u64) -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a live structure; a query of this process.
+    let asked = unsafe {
+        kernel!(
+            libc::SYS_prlimit64,
+            0,
+            libc::RLIMIT_FSIZE,
+            core::ptr::null::<libc::rlimit>(),
+            &raw mut limit
+        )
+    };
+    asked == 0 && limit.rlim_cur >= size
 }
 
 fn map_box(file: &Descriptor, size: u64) -> Option<Region> {

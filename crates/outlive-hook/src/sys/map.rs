@@ -9,6 +9,8 @@ use crate::kernel;
 use core::ffi::{c_int, c_void};
 use core::ptr::NonNull;
 
+use outlive_record::region::Region;
+
 /// Advises the kernel to give forked children zeroes instead of a copy (Linux 4.14).
 const MADV_WIPEONFORK: c_int = 18;
 
@@ -83,6 +85,22 @@ pub fn private<T: Sync>() -> Option<(&'static T, bool)> {
     // SAFETY: page-aligned, large enough, never unmapped; zero is valid for atomics, and callers
     // only name types made of them.
     Some((unsafe { base.cast::<T>().as_ref() }, wiped == 0))
+}
+
+/// Replaces the pages of a box by private memory, so that writes go nowhere instead of faulting.
+pub fn replace(region: &Region) -> bool {
+    // SAFETY: the range is our own mapping, and everything that points into it stays valid.
+    let place = unsafe {
+        map(
+            region.start() as *mut c_void,
+            region.len() as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+            -1,
+            0,
+        )
+    };
+    place.is_some()
 }
 
 /// Zeroes a place made by [`private`], for kernels that did not promise to.

@@ -14,7 +14,7 @@ use crate::kernel;
 use core::ffi::{c_int, c_void};
 use core::mem::{transmute, zeroed};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::process;
 use super::real::Lazy;
@@ -45,6 +45,8 @@ static WANTED: [Wanted; FATAL.len()] = [const {
     }
 }; FATAL.len()];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// The process whose handlers `WANTED` describes.
+static OWNER: AtomicU32 = AtomicU32::new(0);
 static SIGACTION: Lazy = Lazy::new();
 
 /// Puts our handler in front. Called in the constructor.
@@ -63,7 +65,13 @@ pub fn install() {
             remember(wanted, &before);
         }
     }
+    belong_to_this_process();
     INSTALLED.store(true, Release);
+}
+
+/// After a `fork`, the child's handlers are its own.
+pub fn belong_to_this_process() {
+    OWNER.store(process::pid(), Relaxed);
 }
 
 /// Our `sigaction`: for fatal signals it changes what runs behind our handler.
@@ -76,7 +84,7 @@ pub unsafe fn sigaction(
     action: *const libc::sigaction,
     before: *mut libc::sigaction,
 ) -> c_int {
-    let Some(wanted) = wanted(signal).filter(|_| INSTALLED.load(Acquire)) else {
+    let Some(wanted) = wanted(signal).filter(|_| is_watched(signal)) else {
         // SAFETY: promised by the caller.
         return unsafe { real_sigaction(signal, action, before) };
     };
@@ -161,6 +169,11 @@ unsafe extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, context
     let sender = unsafe { (*info).si_pid() as u32 };
     // SAFETY: as above, for faults.
     let address = unsafe { (*info).si_addr() as u64 };
+    if signal == libc::SIGBUS && !sent && fatal::is_in_box(address) && fatal::give_up_box() {
+        // The write that faulted is tried again, and goes nowhere.
+        super::c_library::set_errno(errno);
+        return;
+    }
     let (ip, sp) = registers(context);
     fatal::record(&Fault {
         signal,
@@ -240,7 +253,8 @@ fn registers(context: *mut c_void) -> (u64, u64) {
     (machine.pc, machine.sp)
 }
 
-/// Whether we stand in front of this signal.
+/// Whether we stand in front of this signal. Not in a child of `vfork`, which shares our memory but
+/// has handlers of its own: what it resets before `exec` must not be reset in its parent.
 pub fn is_watched(signal: c_int) -> bool {
-    INSTALLED.load(Acquire) && wanted(signal).is_some()
+    wanted(signal).is_some() && INSTALLED.load(Acquire) && OWNER.load(Relaxed) == process::pid()
 }

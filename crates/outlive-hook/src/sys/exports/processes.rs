@@ -7,9 +7,9 @@ use core::mem::transmute;
 
 use crate::python::bootstrap;
 use crate::sys::c_library::next_symbol;
-use crate::sys::interpreter;
 use crate::sys::real::Lazy;
 use crate::sys::thread::Entered;
+use crate::sys::{interpreter, signal};
 use crate::{arena, children, recorder};
 
 /// Has the C library call us around `fork`. Called in the constructor.
@@ -34,6 +34,7 @@ unsafe extern "C" fn in_parent() {
 
 unsafe extern "C" fn in_child() {
     arena::after_fork_in_child();
+    signal::belong_to_this_process();
 }
 
 static PTHREAD_CREATE: Lazy = Lazy::new();
