@@ -1,7 +1,7 @@
 //! The blocks that are live: address → who acquired it and how many bytes it stands for.
 //!
 //! A lock-free table of cache lines, four entries each. A block lives in the line of its address or
-//! in one of the next lines, at most [`WINDOW`] in all; a line that ever overflowed carries a mark
+//! in one of the next lines, at most eight in all; a line that ever overflowed carries a mark
 //! of its own (in a byte beside it), so that most look-ups read one line. Entries are claimed by
 //! exchanging the address in, and freed by storing zero, so nothing is ever rebuilt. An address is
 //! taken out before the real `free` runs and put in after the real `malloc` returned, so no two

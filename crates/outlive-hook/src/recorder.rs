@@ -106,7 +106,7 @@ pub fn released(thread: &Thread, address: usize) -> Option<Block> {
     let block = arena.live.remove(address)?;
     FILTER.remove(address);
     let time = clock::monotonic();
-    let live = black_box.release(StackId(block.stack), block.bytes, time);
+    let live = black_box.release(StackId(block.stack), block.bytes, block.sampled, time);
     if !block.sampled {
         let tid = thread.tid.load(Relaxed);
         let stack = StackId(block.stack);
@@ -126,11 +126,16 @@ pub fn put_back(address: usize, block: Block) {
         let stack = StackId(block.stack);
         let time = clock::monotonic();
         let bytes = block.bytes;
+        let flags = if block.sampled {
+            stack_flag::SAMPLED
+        } else {
+            0
+        };
         black_box.acquire(&Acquisition {
             stack,
             bytes,
             request: 0,
-            flags: 0,
+            flags,
             time,
         });
     }
@@ -226,7 +231,8 @@ pub fn unmapped(entered: &Entered, address: usize, size: usize) {
     let end = (address as u64).saturating_add(size as u64);
     let complete = arena.mappings.remove(address as u64, end, |range| {
         let time = clock::monotonic();
-        let live = black_box.release(StackId(range.stack), range.len(), time);
+        let estimated = ARENA_SIZES.contains(&(range.len() as usize));
+        let live = black_box.release(StackId(range.stack), range.len(), estimated, time);
         let tid = entered.thread.tid.load(Relaxed);
         let stack = StackId(range.stack);
         black_box.add_event(

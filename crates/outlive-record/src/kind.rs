@@ -105,6 +105,8 @@ pub mod stack_flag {
     /// Some of the bytes are arenas of Python's small-object allocator: the objects inside may
     /// come from other lines too.
     pub const ARENA: u32 = 1 << 1;
+    /// Either of these: the figure is not the sum of requests seen one by one.
+    pub const ESTIMATE: u32 = SAMPLED | ARENA;
     /// Some of the bytes were mapped with `mmap`.
     pub const MAPPED: u32 = 1 << 2;
     /// Some of the bytes are shared memory.

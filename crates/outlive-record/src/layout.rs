@@ -201,6 +201,8 @@ pub mod stack {
     pub const LAST_TIME: u64 = 88;
     /// `u64` largest single request.
     pub const LARGEST: u64 = 96;
+    /// `i64` how many of `LIVE_BYTES` are estimates: weights of samples, arenas of small objects.
+    pub const ESTIMATED_BYTES: u64 = 104;
 }
 
 /// An event of the ring: 64 bytes.

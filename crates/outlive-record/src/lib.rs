@@ -3,7 +3,7 @@
 //! The file is a header, a table of sections, and the sections themselves (`docs/format.md` is the
 //! normative text). Two halves share the layout and nothing else:
 //!
-//! - [`write`] runs inside the recorded process. It is `no_std`, never allocates, never panics and
+//! - [`mod@write`] runs inside the recorded process. It is `no_std`, never allocates, never panics and
 //!   takes no lock; every record is published by one atomic store after its bytes are in place, so
 //!   that a kill between any two instructions leaves a readable file.
 //! - [`read`] runs in the tool. It takes bytes, any bytes, and gives back what can be read;

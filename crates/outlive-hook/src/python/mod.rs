@@ -4,7 +4,7 @@
 //! still; frames hold code objects, and those hold their names and line tables. Nothing is called
 //! in the interpreter but `PyGILState_GetThisThreadState`, which reads a thread-local.
 //!
-//! - [`layout`]: where things lie, per version
+//! - [`mod@layout`]: where things lie, per version
 //! - [`walk`]: from a thread state to places in code
 //! - [`text`]: Python strings as UTF-8
 //! - [`bootstrap`]: the one piece of Python that runs inside, for uncaught exceptions

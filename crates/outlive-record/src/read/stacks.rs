@@ -19,6 +19,8 @@ pub struct Stack {
     pub flags: u32,
     /// Bytes live at the end.
     pub live_bytes: i64,
+    /// How many of them are estimates.
+    pub estimated_bytes: i64,
     /// Recorded blocks live at the end.
     pub live_count: i64,
     /// Highest value of `live_bytes`.
@@ -176,6 +178,7 @@ fn read_stack(at: Bytes<'_>, id: u32, peak_column: u64) -> Stack {
         kind: StackKind::from_number(at.u32(stack::KIND)),
         flags: at.u32(stack::FLAGS),
         live_bytes: at.i64(stack::LIVE_BYTES),
+        estimated_bytes: at.i64(stack::ESTIMATED_BYTES),
         live_count: at.i64(stack::LIVE_COUNT),
         peak_bytes: at.i64(stack::PEAK_BYTES),
         at_peak_bytes: at.i64(peak_column),

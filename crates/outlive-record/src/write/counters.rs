@@ -8,6 +8,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::{BoxWriter, StackId};
+use crate::kind::stack_flag;
 use crate::layout::{SectionKind, facts, stack};
 
 /// Memory that was acquired at a stack.
@@ -56,6 +57,11 @@ impl BoxWriter {
         if flags.load(Relaxed) & acquired.flags != acquired.flags {
             flags.fetch_or(acquired.flags, Relaxed);
         }
+        if acquired.flags & stack_flag::ESTIMATE != 0 {
+            region
+                .i64(at.wrapping_add(stack::ESTIMATED_BYTES))
+                .fetch_add(bytes, Relaxed);
+        }
         region
             .u64(self.fact(facts::TOTAL_BYTES))
             .fetch_add(acquired.bytes, Relaxed);
@@ -82,7 +88,7 @@ impl BoxWriter {
     }
 
     /// Counts memory out. Returns the live bytes of the process afterwards.
-    pub fn release(&self, stack: StackId, bytes: u64, time: u64) -> i64 {
+    pub fn release(&self, stack: StackId, bytes: u64, estimated: bool, time: u64) -> i64 {
         let region = &self.region;
         let released = bytes as i64;
         let total = region.i64(self.fact(facts::LIVE_BYTES));
@@ -94,6 +100,11 @@ impl BoxWriter {
         region
             .i64(at.wrapping_add(stack::LIVE_COUNT))
             .fetch_sub(1, Relaxed);
+        if estimated {
+            region
+                .i64(at.wrapping_add(stack::ESTIMATED_BYTES))
+                .fetch_sub(released, Relaxed);
+        }
         region
             .i64(self.fact(facts::LIVE_COUNT))
             .fetch_sub(1, Relaxed);
