@@ -43,6 +43,12 @@ pub struct RunFacts {
     pub shared_memory: Option<FilesystemFacts>,
     /// Signals the supervisor received and passed on: (signal, `CLOCK_MONOTONIC` nanoseconds).
     pub forwarded_signals: Vec<(i32, u64)>,
+    /// Signals the supervisor received together with the whole process group, which therefore
+    /// were not passed on: (signal, `CLOCK_MONOTONIC` nanoseconds).
+    pub group_signals: Vec<(i32, u64)>,
+    /// Highest memory of the whole tree seen, bytes: proportional sizes, so that shared pages
+    /// count once.
+    pub peak_memory: u64,
     /// Variables that name a scheduler or its limits (`SLURM_JOB_ID`, …).
     pub environment: Vec<(String, String)>,
     /// What the supervisor could not do, one line each.
@@ -50,7 +56,9 @@ pub struct RunFacts {
 }
 
 /// A process, named for good.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(default)]
 pub struct ProcessId {
     /// Process id.

@@ -1,7 +1,32 @@
 //! What ended a process, with proof, and who held its memory: facts in, verdict out.
 //!
-//! No I/O. [`facts`] is what the supervisor wrote down.
+//! No I/O. [`facts`] is what the supervisor wrote down; black boxes and source lines come in behind
+//! two small traits; [`diagnose`] gives a [`Diagnosis`]. The order of reasoning is the same for
+//! every run: who died first ([`tree`]), what is known about it ([`case`]), which rule recognises
+//! it ([`verdicts`]), what it was not ([`ruled_out`]), and who held the memory ([`holders`]).
 
 #![forbid(unsafe_code)]
 
+pub mod case;
+mod diagnosis;
 pub mod facts;
+pub mod growth;
+pub mod holders;
+pub mod kernel_log;
+pub mod memory;
+mod oom;
+pub mod place;
+mod process_view;
+mod remarks;
+pub mod ruled_out;
+pub mod signal;
+pub mod size;
+pub mod tree;
+pub mod verdict;
+pub mod verdicts;
+pub mod words;
+
+pub use diagnosis::{BlackBoxes, Diagnosis, Input, SourceText, ThreadStack, diagnose};
+pub use process_view::{ProcessView, Role};
+pub use tree::Liveness;
+pub use verdict::{Confidence, Verdict, VerdictId};

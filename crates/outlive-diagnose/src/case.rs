@@ -1,0 +1,159 @@
+//! Everything known about one death, in the form the rules ask for.
+
+use outlive_record::kind::ExceptionKind;
+use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
+
+use crate::facts::{EndStatus, ProcessFacts, RunFacts};
+use crate::kernel_log::{Fault, FaultKind, KernelLog};
+use crate::memory::Memory;
+use crate::oom::KernelKill;
+use crate::signal;
+use crate::tree::Tree;
+use crate::words::{Speaker, Word};
+
+/// One death and its evidence.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The run.
+    pub run: &'a RunFacts,
+    /// Its processes.
+    pub tree: &'a Tree,
+    /// Who died.
+    pub victim: &'a ProcessFacts,
+    /// How.
+    pub status: EndStatus,
+    /// Its black box.
+    pub recording: Option<&'a Recording<'a>>,
+    /// The first fatal signal it recorded.
+    pub fatal: Option<FatalSignal>,
+    /// Uncaught exceptions, oldest first.
+    pub exceptions: Vec<ExceptionRecord>,
+    /// Its last words.
+    pub words: Vec<Word>,
+    /// Last lines on standard error of its ancestors, which may speak of it.
+    pub ancestors_words: Vec<Word>,
+    /// The kernel log.
+    pub log: &'a KernelLog,
+    /// Its memory.
+    pub memory: Memory,
+    /// What the kernel's out-of-memory killer has to do with it.
+    pub(crate) kernel_kill: Option<KernelKill<'a>>,
+}
+
+impl Case<'_> {
+    /// Whether this signal ended it.
+    pub fn died_of(&self, signal: i32) -> bool {
+        self.status == EndStatus::Signaled(signal)
+    }
+
+    /// The code it exited with, if it did.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.status {
+            EndStatus::Exited(code) => Some(code),
+            EndStatus::Signaled(_) => None,
+        }
+    }
+
+    /// `wait status: killed by SIGKILL (signal 9)`.
+    pub fn status_line(&self) -> String {
+        format!("wait status: {}", signal::describe(self.status))
+    }
+
+    /// `python (pid 12)`.
+    pub fn who(&self) -> String {
+        who(self.victim)
+    }
+
+    /// The first of its last words that contains one of these.
+    pub fn says(&self, marks: &[&str]) -> Option<&Word> {
+        find(&self.words, marks)
+    }
+
+    /// The same, in the words of its ancestors too.
+    pub fn tree_says(&self, marks: &[&str]) -> Option<&Word> {
+        find(&self.words, marks).or_else(|| find(&self.ancestors_words, marks))
+    }
+
+    /// What ended the main thread, in its own words or, without a record of it, in the last line
+    /// of the traceback.
+    pub fn raised(&self, marks: &[&str]) -> Option<&Word> {
+        self.exit_code().filter(|&code| code != 0)?;
+        if self.main_exception().is_some() {
+            let main = self
+                .words
+                .iter()
+                .filter(|word| word.speaker == Speaker::MainException);
+            return main
+                .into_iter()
+                .find(|word| contains_any(&word.line, marks));
+        }
+        self.last_error_lines()
+            .find(|word| contains_any(&word.line, marks))
+    }
+
+    /// The exception that ended the main thread.
+    pub fn main_exception(&self) -> Option<&ExceptionRecord> {
+        self.exceptions
+            .iter()
+            .rev()
+            .find(|it| it.kind == Some(ExceptionKind::Main))
+    }
+
+    /// The last handful of lines on standard error, newest first.
+    pub fn last_error_lines(&self) -> impl Iterator<Item = &Word> {
+        self.words
+            .iter()
+            .filter(|word| word.speaker == Speaker::StandardError)
+            .take(12)
+    }
+
+    /// The fault of this process in the kernel log.
+    pub fn logged_fault(&self, kinds: &[FaultKind]) -> Option<&Fault> {
+        let ours = |fault: &&Fault| {
+            let struck = self.fatal.as_ref().map_or(0, |fatal| fatal.tid);
+            fault.tid == self.victim.id.pid || (struck != 0 && fault.tid == struck)
+        };
+        let of_kind = |fault: &&Fault| kinds.contains(&fault.kind);
+        let named = |fault: &&Fault| fault.name == self.victim.name;
+        let faults = &self.log.faults;
+        faults
+            .iter()
+            .filter(of_kind)
+            .find(ours)
+            .or_else(|| faults.iter().filter(of_kind).find(named))
+    }
+
+    /// A line of the system journal that contains this.
+    pub fn journal_says(&self, marks: &[&str]) -> Option<&str> {
+        let lines = self.run.journal.lines.iter().map(String::as_str);
+        lines.into_iter().find(|line| contains_any(line, marks))
+    }
+
+    /// Whether the supervisor got this signal too: alone, and passed it on, or with the group.
+    pub fn was_sent_to_all(&self, signal: i32) -> bool {
+        let mut sent = self
+            .run
+            .forwarded_signals
+            .iter()
+            .chain(&self.run.group_signals);
+        sent.any(|(number, _)| *number == signal)
+    }
+}
+
+/// `python (pid 12)`.
+pub(crate) fn who(process: &ProcessFacts) -> String {
+    let name = if process.name.is_empty() {
+        "the process"
+    } else {
+        &process.name
+    };
+    format!("{name} (pid {})", process.id.pid)
+}
+
+fn find<'w>(words: &'w [Word], marks: &[&str]) -> Option<&'w Word> {
+    words.iter().find(|word| contains_any(&word.line, marks))
+}
+
+fn contains_any(text: &str, marks: &[&str]) -> bool {
+    marks.iter().any(|mark| text.contains(mark))
+}

@@ -1,0 +1,73 @@
+//! What limits an answer, said beside it: ends that were not seen, attribution that was off,
+//! tables that were full.
+
+use outlive_record::kind::Attribution;
+use outlive_record::read::Recording;
+
+use crate::facts::RunFacts;
+use crate::size::Size;
+
+/// What limits the answer: attribution that was off, tables that were full.
+pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<String> {
+    let mut remarks = run.remarks.clone();
+    let unseen = run
+        .processes
+        .iter()
+        .filter(|process| process.status.is_none() && process.ended_at.is_some());
+    let unseen = unseen.count();
+    if run.ended_at.is_some() && unseen > 0 {
+        remarks.push(format!(
+            "How processes ended is not known for {unseen} of the run"
+        ));
+    }
+    let Some(recording) = recording else {
+        return remarks;
+    };
+    if !recording.is_complete() {
+        remarks.push("The black box is shorter than it says: figures may be missing".to_owned());
+    }
+    match recording.identity().attribution {
+        Some(Attribution::On) => {}
+        Some(Attribution::Pending) => {
+            remarks.push("No Python interpreter was seen in this process: no lines".to_owned());
+        }
+        Some(Attribution::Mismatch) => remarks.push(
+            "Lines are off: this Python's frames are not laid out as expected, sizes are right"
+                .to_owned(),
+        ),
+        Some(Attribution::Unsupported) | None => {
+            remarks.push("Lines are off: this version of Python is not known".to_owned());
+        }
+    }
+    remarks.extend(losses(recording));
+    remarks.extend(recording.notes().into_iter().map(|note| note.text));
+    remarks
+}
+
+fn losses(recording: &Recording<'_>) -> Vec<String> {
+    let lost = recording.totals().lost;
+    let mut lines = Vec::new();
+    if lost.stacks > 0 {
+        lines.push(format!(
+            "The box was full: {} allocations are counted as other; `--box-size` gives room",
+            lost.stacks
+        ));
+    }
+    if lost.codes.saturating_add(lost.strings) > 0 {
+        lines.push("The box was full: some names are missing; `--box-size` gives room".to_owned());
+    }
+    if lost.contended > 0 {
+        lines.push(format!(
+            "{} allocations are counted as other: threads met",
+            lost.contended
+        ));
+    }
+    if lost.blocks > 0 {
+        lines.push(format!(
+            "The release of {} blocks ({}) could not be seen: live figures may be too high",
+            lost.blocks,
+            Size(lost.block_bytes)
+        ));
+    }
+    lines
+}

@@ -1,0 +1,375 @@
+//! Who died, in which order, and whose death is the one to explain.
+//!
+//! Everything after the first death is secondary: a parent that fails with `ConnectionResetError`
+//! because its worker was killed, ranks that are asked to end because a peer failed. But not every
+//! early failure matters: programs call small helpers that fail and go on. So a death counts if it
+//! can have brought the root process down.
+
+use outlive_record::kind::ChildKind;
+
+use crate::diagnosis::BlackBoxes;
+use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
+use crate::signal;
+
+/// Two ends this close together may be noticed in the wrong order.
+const SAME_INSTANT: u64 = 500_000_000;
+/// How long before the end a failed exit of a child still explains it.
+const FAILED_EXIT_WINDOW: u64 = 60_000_000_000;
+/// How long before the root's own violent end a child's violent end still explains it. Collective
+/// operations wait up to half an hour for a dead peer, then abort.
+const ABORT_WINDOW: u64 = 7_200_000_000_000;
+/// How many boxes are opened to find ends that the supervisor did not see.
+const BOXES_ASKED: usize = 6;
+
+/// Whether the run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It is, and the end was written down.
+    Ended,
+    /// It goes on.
+    Running,
+    /// The supervisor is gone and wrote no end.
+    SupervisorLost,
+}
+
+/// What is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The death of this process (its index).
+    Death(usize),
+    /// The run ended well.
+    Finished,
+    /// It goes on.
+    Running,
+    /// It goes on, though this process died.
+    Hang(usize),
+    /// Nobody knows.
+    Lost,
+}
+
+/// The processes of a run, with every end status that can be found.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// In the order they were seen.
+    pub processes: Vec<ProcessFacts>,
+    /// Index of the process that was started.
+    pub root: Option<usize>,
+}
+
+impl Tree {
+    /// Takes the supervisor's list and asks the black boxes where it has gaps.
+    pub fn new(run: &RunFacts, boxes: &dyn BlackBoxes, liveness: Liveness) -> Self {
+        let mut processes = run.processes.clone();
+        // While the run goes on, no end is no gap.
+        let mut asked = if liveness == Liveness::Running {
+            BOXES_ASKED
+        } else {
+            0
+        };
+        for index in 0..processes.len() {
+            let unknown = processes
+                .get(index)
+                .is_some_and(|process| process.status.is_none());
+            if unknown && asked < BOXES_ASKED {
+                asked += 1;
+                let found = status_from_boxes(&processes, index, boxes);
+                if let (Some(process), Some((status, time))) = (processes.get_mut(index), found) {
+                    process.status = Some(status);
+                    process.status_source = StatusSource::Parent;
+                    process.ended_at = process.ended_at.or(Some(time));
+                }
+            }
+        }
+        let root = processes
+            .iter()
+            .position(|process| process.id == run.root)
+            .or_else(|| {
+                processes
+                    .iter()
+                    .position(|process| process.id.pid == run.root.pid)
+            });
+        Self { processes, root }
+    }
+
+    /// The process that was started.
+    pub fn root(&self) -> Option<&ProcessFacts> {
+        self.processes.get(self.root?)
+    }
+
+    /// Processes that ended other than with code 0, earliest first.
+    pub fn deaths(&self) -> Vec<usize> {
+        let mut deaths: Vec<usize> = (0..self.processes.len())
+            .filter(|&index| self.status(index).is_some_and(|status| !is_fine(status)))
+            .collect();
+        deaths.sort_by_key(|&index| self.time(index));
+        deaths
+    }
+
+    /// Which death, or which other end, is to be explained.
+    pub fn subject(&self, liveness: Liveness) -> Subject {
+        let root_status = self.root.and_then(|root| self.status(root));
+        match (root_status, liveness) {
+            (Some(status), _) if is_fine(status) => Subject::Finished,
+            (Some(_), _) => self.first_death().map_or(Subject::Lost, Subject::Death),
+            (None, Liveness::Running) => {
+                self.first_violent().map_or(Subject::Running, Subject::Hang)
+            }
+            (None, _) => self.first_violent().map_or(Subject::Lost, Subject::Death),
+        }
+    }
+
+    /// How many processes of the tree SIGKILL ended.
+    pub fn killed(&self) -> usize {
+        let killed = Some(EndStatus::Signaled(signal::KILL));
+        self.processes
+            .iter()
+            .filter(|process| process.status == killed)
+            .count()
+    }
+
+    fn first_violent(&self) -> Option<usize> {
+        self.deaths()
+            .into_iter()
+            .find(|&index| self.status(index).is_some_and(signal::is_violent))
+    }
+
+    fn first_death(&self) -> Option<usize> {
+        let root = self.root?;
+        let mut candidates: Vec<usize> = self
+            .deaths()
+            .into_iter()
+            .filter(|&index| self.explains_root(index, root))
+            .collect();
+        if candidates.is_empty() {
+            candidates.push(root);
+        }
+        let earliest = self.time(*candidates.first()?);
+        // Within one instant the order is not known: a kill causes exits, and children take their
+        // parents along, not the other way round.
+        candidates
+            .into_iter()
+            .filter(|&index| self.time(index) <= earliest.saturating_add(SAME_INSTANT))
+            .max_by_key(|&index| {
+                let violent = self.status(index).is_some_and(signal::is_violent);
+                let early = u64::MAX - self.time(index);
+                (violent, self.depth(index), early)
+            })
+    }
+
+    /// Whether the end of `index` can have brought `root` down.
+    fn explains_root(&self, index: usize, root: usize) -> bool {
+        if index == root {
+            return true;
+        }
+        let (Some(status), Some(root_status)) = (self.status(index), self.status(root)) else {
+            return false;
+        };
+        let (time, root_time) = (self.time(index), self.time(root));
+        let before = root_time.saturating_sub(time);
+        if time > root_time.saturating_add(SAME_INSTANT) {
+            return false;
+        }
+        let recorded = self
+            .processes
+            .get(index)
+            .is_some_and(|it| it.black_box.is_some());
+        match (status, root_status) {
+            // A fault is the root's own doing, whatever happened before.
+            (_, EndStatus::Signaled(signal::SEGV | signal::ILL | signal::FPE | signal::BUS)) => {
+                false
+            }
+            (violent, EndStatus::Signaled(signal::ABRT)) if signal::is_violent(violent) => {
+                before < ABORT_WINDOW
+            }
+            (violent, EndStatus::Signaled(signal::KILL)) if signal::is_violent(violent) => {
+                before < FAILED_EXIT_WINDOW
+            }
+            (violent, _) if signal::is_violent(violent) => true,
+            (EndStatus::Exited(_), EndStatus::Exited(_) | EndStatus::Signaled(signal::ABRT)) => {
+                recorded && before < FAILED_EXIT_WINDOW
+            }
+            // Asked to end, and asked by whoever failed first: never the first death itself.
+            _ => false,
+        }
+    }
+
+    fn status(&self, index: usize) -> Option<EndStatus> {
+        self.processes.get(index)?.status
+    }
+
+    fn time(&self, index: usize) -> u64 {
+        self.processes
+            .get(index)
+            .and_then(|process| process.ended_at)
+            .unwrap_or(u64::MAX)
+    }
+
+    fn depth(&self, index: usize) -> usize {
+        let mut depth = 0;
+        let mut process = self.processes.get(index);
+        while let Some(child) = process {
+            process = self.processes.iter().find(|it| it.id.pid == child.parent);
+            depth += 1;
+            if depth > self.processes.len() {
+                break;
+            }
+        }
+        depth
+    }
+}
+
+fn is_fine(status: EndStatus) -> bool {
+    status == EndStatus::Exited(0)
+}
+
+/// The process's own fatal signal, or what its parent saw when it waited for it.
+fn status_from_boxes(
+    processes: &[ProcessFacts],
+    index: usize,
+    boxes: &dyn BlackBoxes,
+) -> Option<(EndStatus, u64)> {
+    let process = processes.get(index)?;
+    let own = boxes.open(process.id).and_then(|recording| {
+        let fatal = recording.fatal_signals().into_iter().next()?;
+        Some((EndStatus::Signaled(fatal.signal), fatal.time))
+    });
+    own.or_else(|| {
+        let parent = processes.iter().find(|it| it.id.pid == process.parent)?;
+        let reaped = boxes
+            .open(parent.id)?
+            .children()
+            .into_iter()
+            .rev()
+            .find(|child| {
+                child.kind == Some(ChildKind::Reaped)
+                    && child.pid == process.id.pid
+                    && child.time >= process.seen_at
+            })?;
+        Some((signal::from_wait_word(reaped.status)?, reaped.time))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Liveness, Subject, Tree};
+    use crate::facts::{EndStatus, ProcessFacts, ProcessId};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn process(pid: u32, parent: u32, status: Option<EndStatus>, ended: u64) -> ProcessFacts {
+        ProcessFacts {
+            id: ProcessId {
+                pid,
+                start_ticks: u64::from(pid),
+            },
+            parent,
+            status,
+            ended_at: status.map(|_| ended),
+            black_box: Some(format!("{pid}-{pid}.box")),
+            ..ProcessFacts::default()
+        }
+    }
+
+    fn check(processes: Vec<ProcessFacts>, expected: Subject) {
+        let tree = Tree {
+            processes,
+            root: Some(0),
+        };
+        assert_eq!(tree.subject(Liveness::Ended), expected);
+    }
+
+    #[test]
+    fn a_killed_worker_comes_before_its_parents_exception() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Exited(1)), 10 * SECOND),
+                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
+                process(3, 1, Some(EndStatus::Signaled(15)), 8 * SECOND),
+            ],
+            Subject::Death(1),
+        );
+    }
+
+    #[test]
+    fn a_worker_noticed_just_after_its_parent_is_still_first() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Exited(1)), 10 * SECOND),
+                process(2, 1, Some(EndStatus::Signaled(9)), 10 * SECOND + 1),
+            ],
+            Subject::Death(1),
+        );
+    }
+
+    #[test]
+    fn cleaning_up_long_after_a_failure_is_secondary() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Exited(1)), 40 * SECOND),
+                process(2, 1, Some(EndStatus::Exited(1)), 5 * SECOND),
+                process(3, 1, Some(EndStatus::Signaled(9)), 35 * SECOND),
+            ],
+            Subject::Death(1),
+        );
+    }
+
+    #[test]
+    fn a_helper_that_failed_is_not_to_blame() {
+        let mut helper = process(2, 1, Some(EndStatus::Exited(127)), SECOND);
+        helper.black_box = None;
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Signaled(9)), 500 * SECOND),
+                helper,
+            ],
+            Subject::Death(0),
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_root_is_its_own() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Signaled(11)), 10 * SECOND),
+                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
+            ],
+            Subject::Death(0),
+        );
+    }
+
+    #[test]
+    fn an_interrupted_wait_leads_back_to_the_killed_worker() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Signaled(2)), 4000 * SECOND),
+                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
+            ],
+            Subject::Death(1),
+        );
+    }
+
+    #[test]
+    fn a_good_end_forgives_dead_children() {
+        check(
+            vec![
+                process(1, 0, Some(EndStatus::Exited(0)), 10 * SECOND),
+                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
+            ],
+            Subject::Finished,
+        );
+    }
+
+    #[test]
+    fn a_run_that_goes_on_after_a_death_may_hang() {
+        let processes = vec![
+            process(1, 0, None, 0),
+            process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
+        ];
+        let tree = Tree {
+            processes,
+            root: Some(0),
+        };
+        assert_eq!(tree.subject(Liveness::Running), Subject::Hang(1));
+        assert_eq!(tree.subject(Liveness::SupervisorLost), Subject::Death(1));
+    }
+}

@@ -1,0 +1,93 @@
+//! Ends that are no deaths, and runs without an end.
+
+use crate::case::{Case, who};
+use crate::facts::{ProcessFacts, RunFacts};
+use crate::memory::Memory;
+use crate::oom::{counter_lines, fullness_line};
+use crate::signal;
+use crate::size::Span;
+use crate::verdict::{Confidence, Verdict, VerdictId};
+
+/// A code that the program chose itself.
+pub(super) fn exited(case: &Case<'_>) -> Verdict {
+    let code = case.exit_code().unwrap_or(0);
+    let verdict = Verdict::new(
+        VerdictId::ExitedWithCode,
+        Confidence::Proved,
+        format!("{} ended itself with exit code {code}", case.who()),
+    )
+    .because(case.status_line());
+    let verdict = match case.last_error_lines().next() {
+        Some(word) => verdict.because(word.quote()),
+        None => verdict,
+    };
+    let verdict = verdict.advise("The program chose it: `sys.exit`, `os._exit`, its own parser");
+    if code <= 128 || code > 128 + 64 {
+        return verdict;
+    }
+    let signal = signal::name(code - 128);
+    verdict.because("it called exit itself: no signal ended it").advise(format!(
+        "A shell reports {code} when {signal} ended its child: if this is one, look at the child"
+    ))
+}
+
+/// Code 0.
+pub(crate) fn finished(run: &RunFacts, root: Option<&ProcessFacts>) -> Verdict {
+    let name = root.map_or_else(|| "The program".to_owned(), who);
+    let length = run
+        .ended_at
+        .map(|end| Span(end.saturating_sub(run.started_at)));
+    let after = length.map_or_else(String::new, |length| format!(" after {length}"));
+    Verdict::new(
+        VerdictId::Finished,
+        Confidence::Proved,
+        format!("{name} finished{after}"),
+    )
+    .because("wait status: exited with code 0")
+}
+
+/// Still going.
+pub(crate) fn running(root: Option<&ProcessFacts>) -> Verdict {
+    let name = root.map_or_else(|| "The program".to_owned(), who);
+    Verdict::new(
+        VerdictId::Running,
+        Confidence::Proved,
+        format!("{name} is still running"),
+    )
+    .because("the supervisor lives and has seen no end")
+}
+
+/// Still going, though a child died: `multiprocessing.Pool` waits for ever then.
+pub(crate) fn hang(root: Option<&ProcessFacts>, of_child: &Verdict) -> Verdict {
+    let name = root.map_or_else(|| "The program".to_owned(), who);
+    let mut verdict = Verdict::new(
+        VerdictId::Hang,
+        Confidence::Likely,
+        format!("{name} is still running, though a process it may wait for died"),
+    )
+    .because(of_child.summary.clone());
+    verdict.evidence.extend(of_child.evidence.iter().cloned());
+    verdict.advice.extend(of_child.advice.iter().cloned());
+    verdict
+        .advise("`multiprocessing.Pool` never notices a killed worker: stop the run if it is stuck")
+}
+
+/// No end was recorded: the supervisor went too.
+pub(crate) fn lost(run: &RunFacts, memory: &Memory) -> Verdict {
+    let mut verdict = Verdict::new(
+        VerdictId::SupervisorLost,
+        Confidence::Unproved,
+        "No end was recorded: Outlive was ended together with the program, or the machine went down",
+    )
+    .because("the supervisor is gone and wrote no end")
+    .because_all(counter_lines(run));
+    if memory.is_short() {
+        verdict = verdict
+            .because_all(fullness_line(memory))
+            .because(
+                "memory was nearly gone at the last sample: the container may have been killed",
+            )
+            .advise("See what the container's runtime says (`OOMKilled`), and the lines above");
+    }
+    verdict.advise("Look at the scheduler's, the container's or the machine's log of that time")
+}

@@ -1,0 +1,82 @@
+//! Ends that are no deaths, and runs without an end.
+
+use outlive_diagnose::facts::EndStatus;
+use outlive_diagnose::{Confidence, Liveness, VerdictId};
+use outlive_record::write::FatalFacts;
+
+use crate::scene::{GIB, MIB, ROOT, SECOND, Scene};
+
+#[test]
+fn a_good_end_says_so() {
+    let scene = Scene::ended(EndStatus::Exited(0)).process(
+        101,
+        ROOT,
+        Some(EndStatus::Signaled(9)),
+        50 * SECOND,
+    );
+    let diagnosis = scene.expect(VerdictId::Finished, Confidence::Proved);
+    assert!(diagnosis.first_death.is_none());
+    assert!(diagnosis.verdict.summary.contains("finished after 100 s"));
+}
+
+#[test]
+fn a_code_is_told_as_it_is() {
+    Scene::ended(EndStatus::Exited(3))
+        .with_box(ROOT, |_| {})
+        .expect(VerdictId::ExitedWithCode, Confidence::Proved);
+}
+
+fn unfinished(liveness: Liveness) -> Scene {
+    Scene::killed(9)
+        .of(ROOT, |process| {
+            process.status = None;
+            process.ended_at = None;
+        })
+        .while_it_is(liveness)
+}
+
+#[test]
+fn a_run_in_progress_says_so() {
+    unfinished(Liveness::Running).expect(VerdictId::Running, Confidence::Proved);
+}
+
+#[test]
+fn a_run_whose_worker_died_may_hang() {
+    let diagnosis = unfinished(Liveness::Running)
+        .process(101, ROOT, Some(EndStatus::Signaled(9)), 50 * SECOND)
+        .counted(1)
+        .expect(VerdictId::Hang, Confidence::Likely);
+    assert_eq!(diagnosis.first_death.unwrap().facts.id.pid, 101);
+    assert!(diagnosis.verdict.evidence[0].contains("Out of memory"));
+}
+
+#[test]
+fn without_an_end_nothing_is_claimed() {
+    unfinished(Liveness::SupervisorLost).expect(VerdictId::SupervisorLost, Confidence::Unproved);
+    let diagnosis = unfinished(Liveness::SupervisorLost)
+        .with_box(ROOT, |_| {})
+        .with_samples(ROOT, &[(60, 3 * GIB, 4 * GIB - MIB)])
+        .expect(VerdictId::SupervisorLost, Confidence::Unproved);
+    assert!(
+        diagnosis
+            .verdict
+            .evidence
+            .iter()
+            .any(|line| line.contains("nearly gone"))
+    );
+}
+
+#[test]
+fn a_lost_supervisor_leaves_the_black_box() {
+    let fatal = FatalFacts {
+        signal: 11,
+        code: 1,
+        time: 70 * SECOND,
+        ..FatalFacts::default()
+    };
+    unfinished(Liveness::SupervisorLost)
+        .with_box(ROOT, |writer| {
+            writer.add_fatal(&fatal).unwrap();
+        })
+        .expect(VerdictId::SegmentationFault, Confidence::Proved);
+}

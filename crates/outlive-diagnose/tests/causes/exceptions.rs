@@ -1,0 +1,111 @@
+//! Ends by an exception that nobody caught.
+
+use outlive_diagnose::facts::EndStatus;
+use outlive_diagnose::{Confidence, VerdictId};
+
+use crate::scene::{SECOND, Scene};
+
+#[test]
+fn exceptions_are_known_by_their_words() {
+    for (type_name, message, verdict) in [
+        (
+            "RuntimeError",
+            "can't start new thread",
+            VerdictId::ThreadsExhausted,
+        ),
+        (
+            "OSError",
+            "[Errno 24] Too many open files: 'a'",
+            VerdictId::DescriptorsExhausted,
+        ),
+        (
+            "RuntimeError",
+            "received 0 items of ancdata",
+            VerdictId::DescriptorsExhausted,
+        ),
+        (
+            "OSError",
+            "[Errno 28] No space left on device: '/data/x'",
+            VerdictId::DiskFull,
+        ),
+        (
+            "OSError",
+            "[Errno 27] File too large",
+            VerdictId::FileSizeLimit,
+        ),
+        (
+            "RuntimeError",
+            "Cannot re-initialize CUDA in forked subprocess.",
+            VerdictId::ForkAfterCuda,
+        ),
+        (
+            "NVMLError",
+            "Failed to initialize NVML: Driver/library version mismatch",
+            VerdictId::DriverMismatch,
+        ),
+        (
+            "ImportError",
+            "numpy.core.multiarray failed to import",
+            VerdictId::NumpyAbiMismatch,
+        ),
+        (
+            "AttributeError",
+            "_ARRAY_API not found",
+            VerdictId::NumpyAbiMismatch,
+        ),
+        ("KeyboardInterrupt", "", VerdictId::Interrupted),
+        (
+            "ValueError",
+            "shapes do not match",
+            VerdictId::UncaughtException,
+        ),
+    ] {
+        Scene::raised(type_name, message).expect(verdict, Confidence::Proved);
+    }
+}
+
+#[test]
+fn an_uncaught_exception_tells_its_line() {
+    let diagnosis = Scene::raised("ValueError", "shapes do not match")
+        .expect(VerdictId::UncaughtException, Confidence::Proved);
+    assert!(
+        diagnosis
+            .verdict
+            .summary
+            .ends_with("ValueError at /home/a/train.py:2 in step")
+    );
+    assert_eq!(diagnosis.exceptions.len(), 1);
+}
+
+#[test]
+fn a_gpu_fault_is_proved_by_its_xid() {
+    let scene = || Scene::raised("RuntimeError", "CUDA error: unspecified launch failure");
+    scene().expect(VerdictId::GpuFault, Confidence::Likely);
+    let diagnosis = scene()
+        .logged(&["NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus."])
+        .expect(VerdictId::GpuFault, Confidence::Proved);
+    assert!(diagnosis.verdict.advice[0].contains("The GPU was lost"));
+}
+
+#[test]
+fn an_import_error_at_the_start_is_told_from_one_later() {
+    let early = || {
+        Scene::raised("ModuleNotFoundError", "No module named 'torhc'").of(
+            crate::scene::ROOT,
+            |process| {
+                process.ended_at = Some(5 * SECOND);
+            },
+        )
+    };
+    early().expect(VerdictId::FailedAtStart, Confidence::Proved);
+    Scene::raised("ModuleNotFoundError", "No module named 'torhc'")
+        .expect(VerdictId::UncaughtException, Confidence::Proved);
+    Scene::ended(EndStatus::Exited(127)).expect(VerdictId::FailedAtStart, Confidence::Proved);
+}
+
+#[test]
+fn a_traceback_on_standard_error_stands_in_for_the_record() {
+    Scene::ended(EndStatus::Exited(1))
+        .said("Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'x'\n")
+        .expect(VerdictId::UncaughtException, Confidence::Likely);
+}
