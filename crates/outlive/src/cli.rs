@@ -1,0 +1,135 @@
+//! The arguments of every subcommand.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use outlive_record::layout::{DEFAULT_BOX_SIZE, MAX_BOX_SIZE, MIN_BOX_SIZE};
+
+/// Keeps Python machine-learning processes alive, and says why one died.
+#[derive(Debug, Parser)]
+#[command(name = "outlive", version, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program with a black box around its whole process tree
+    Run(RunArguments),
+    /// Say what ended a run, with proof, and which lines held memory
+    Why(WhyArguments),
+    /// List the runs that are kept
+    List(ListArguments),
+}
+
+/// Arguments of `outlive run`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "outlive run [OPTIONS] [--] COMMAND...\n       \
+                      outlive run [OPTIONS] SCRIPT.py [ARGUMENTS]...\n       \
+                      outlive run [OPTIONS] -m MODULE [ARGUMENTS]...",
+    after_help = "The exit code, or the signal, is the program's own. 2: Outlive itself failed; \
+                  126: the command cannot be executed; 127: it was not found."
+)]
+pub struct RunArguments {
+    /// Size of each process's black box, 4MiB to 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_box_size)]
+    pub box_size: u64,
+    /// Print nothing at all
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments; a Python file, or `-m` and a module
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `outlive why`.
+#[derive(Debug, Args)]
+pub struct WhyArguments {
+    /// The run: `last`, its name or the start of it, or the pid of one of its processes
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `outlive list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// How to print a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs; the shape is documented and stable
+    Json,
+}
+
+/// Reads a size such as `64MiB` and brings it into the range the format allows.
+fn parse_box_size(text: &str) -> Result<u64, String> {
+    parse_size(text)
+        .map(|size| size.clamp(MIN_BOX_SIZE, MAX_BOX_SIZE))
+        .ok_or_else(|| format!("not a size, such as `{}MiB`", DEFAULT_BOX_SIZE >> 20))
+}
+
+/// Reads a number of bytes with an optional unit; units are powers of 1024 with `i`, of 1000
+/// without, and single letters mean the former, as with `ls -h`.
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        let read = |text| parse_size(text);
+        assert_eq!(read("64MiB"), Some(64 << 20));
+        assert_eq!(read("1g"), Some(1 << 30));
+        assert_eq!(read("5 MB"), Some(5_000_000));
+        assert_eq!(read("4096"), Some(4096));
+        assert_eq!(read("MiB"), None);
+        assert_eq!(read("1.5GiB"), None);
+        assert_eq!(read("99999999999TiB"), None);
+    }
+
+    #[test]
+    fn box_sizes_stay_in_the_range_of_the_format() {
+        assert_eq!(parse_box_size("1"), Ok(MIN_BOX_SIZE));
+        assert_eq!(parse_box_size("1TiB"), Ok(MAX_BOX_SIZE));
+        assert_eq!(parse_box_size("64MiB"), Ok(64 << 20));
+        assert!(parse_box_size("big").is_err());
+    }
+}

@@ -1,0 +1,5 @@
+//! One file a subcommand.
+
+pub mod list;
+pub mod run;
+pub mod why;

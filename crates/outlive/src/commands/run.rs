@@ -1,0 +1,165 @@
+//! `outlive run`: a program with a black box around it.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::cli::RunArguments;
+use crate::env;
+use crate::exit::{self, Ending};
+use crate::say;
+use crate::store::{Store, StoredRun};
+use crate::summary;
+use crate::supervise::prune::{self, Quota};
+use crate::supervise::{Plan, hook_library, supervise, target};
+
+/// Runs the program and ends like it.
+pub fn run(arguments: &RunArguments) -> Result<Ending> {
+    let words = target::resolve(&arguments.command)?;
+    let (program, rest) = words.split_first().context("No command to run")?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    let recording = prepare(arguments.box_size).inspect_err(|error| {
+        if !arguments.quiet {
+            say(&format!("Not recorded: {error:#}"));
+        }
+    });
+    let plan = recording
+        .as_ref()
+        .ok()
+        .map(|recording| recording.plan(&mut command, &words));
+    let outcome = supervise(&mut command, plan, || {
+        if let Ok(recording) = &recording {
+            prune::prune(&recording.store, Quota::from_env());
+        }
+    });
+    match outcome {
+        Ok(outcome) => {
+            if let (Ok(recording), Some(facts), false) =
+                (&recording, &outcome.facts, arguments.quiet)
+            {
+                summary::print(&recording.run, facts, outcome.status);
+            }
+            Ok(Ending::mirroring(outcome.status))
+        }
+        Err(error) => {
+            if let Ok(recording) = &recording {
+                let _ = std::fs::remove_dir_all(&recording.run.directory);
+            }
+            cannot_start(program, &error)
+        }
+    }
+}
+
+/// A place to record to, and the means.
+#[derive(Debug)]
+struct Prepared {
+    store: Store,
+    run: StoredRun,
+    hook: PathBuf,
+    box_size: u64,
+}
+
+impl Prepared {
+    fn plan(&self, command: &mut Command, words: &[OsString]) -> Plan<'_> {
+        command
+            .env(env::PRELOAD, env::preload_with(self.hook.as_os_str()))
+            .env(env::RUN_DIR, &self.run.directory)
+            .env(env::BOX_SIZE, self.box_size.to_string());
+        let command = words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        Plan {
+            run: &self.run,
+            command,
+            remarks: Vec::new(),
+        }
+    }
+}
+
+fn prepare(box_size: u64) -> Result<Prepared> {
+    let hook = hook_library::find().ok_or_else(|| {
+        anyhow!(
+            "`liboutlive_hook.so` not found; set `{}` to its path",
+            env::HOOK_LIBRARY
+        )
+    })?;
+    let store = Store::from_env()?;
+    let run = store.create()?;
+    if let Err(error) = require_space(&run.directory, box_size) {
+        let _ = std::fs::remove_dir(&run.directory);
+        return Err(error);
+    }
+    Ok(Prepared {
+        store,
+        run,
+        hook,
+        box_size,
+    })
+}
+
+/// A box that runs out of disk later would end the program with a bus error.
+fn require_space(directory: &Path, box_size: u64) -> Result<()> {
+    let space = rustix::fs::statvfs(directory)
+        .with_context(|| format!("Cannot see the free space of `{}`", directory.display()))?;
+    let free = space.f_bavail * space.f_frsize;
+    if free < box_size {
+        let place = directory.parent().unwrap_or(directory).display();
+        anyhow::bail!(
+            "Disk full: {} MiB free in `{place}`, a black box takes {} MiB",
+            free >> 20,
+            box_size >> 20
+        );
+    }
+    Ok(())
+}
+
+/// One line and the code a shell would end with.
+fn cannot_start(program: &OsString, error: &io::Error) -> Result<Ending> {
+    let name = program.to_string_lossy();
+    let code = match error.kind() {
+        ErrorKind::NotFound
+            if !program.as_bytes().contains(&b'/') || !Path::new(program).exists() =>
+        {
+            say(&format!("Command not found: `{name}`"));
+            exit::NOT_FOUND
+        }
+        ErrorKind::NotFound => {
+            say(&format!(
+                "Cannot execute `{name}`: its interpreter was not found"
+            ));
+            exit::NOT_EXECUTABLE
+        }
+        ErrorKind::PermissionDenied => {
+            say(&format!("Cannot execute `{name}`: permission denied"));
+            exit::NOT_EXECUTABLE
+        }
+        _ if error.raw_os_error() == Some(8) => {
+            say(&format!("Cannot execute `{name}`: not a program"));
+            exit::NOT_EXECUTABLE
+        }
+        _ => return Err(anyhow!("Cannot start `{name}`: {error}")),
+    };
+    Ok(Ending::Code(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_for_a_box_is_said_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(require_space(folder.path(), 4096).is_ok());
+        let message = require_space(folder.path(), u64::MAX)
+            .unwrap_err()
+            .to_string();
+        assert!(message.starts_with("Disk full: "), "{message}");
+        assert_eq!(message.lines().count(), 1);
+    }
+}

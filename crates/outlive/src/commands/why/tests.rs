@@ -1,0 +1,194 @@
+//! From a run's folder to what a person or a program reads.
+
+use outlive_diagnose::facts::{CgroupFacts, Change, EndStatus, ProcessFacts, ProcessId, RunFacts};
+use outlive_record::kind::{Attribution, StackKind};
+use outlive_record::layout::MIN_BOX_SIZE;
+use outlive_record::region::Region;
+use outlive_record::write::{
+    Acquisition, BoxWriter, CodeFacts, Identity, StackFacts, StackId, StringId,
+};
+use serde_json::Value;
+
+use super::{explain, print_text};
+use crate::json;
+use crate::printer::Style;
+use crate::store::{FACTS_FILE, StoredRun};
+
+const ID: ProcessId = ProcessId {
+    pid: 4711,
+    start_ticks: 99,
+};
+
+/// A process that was killed at the limit of its cgroup while `train.py:2` held 3 GiB.
+fn killed_run(black_box: &[u8]) -> (tempfile::TempDir, StoredRun) {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().to_owned();
+    fs_err::write(directory.join("train.py"), "import x\nkept = x.load()\n").unwrap();
+    fs_err::write(directory.join("4711-99.box"), black_box).unwrap();
+    let facts = RunFacts {
+        command: vec!["python".to_owned(), "train.py".to_owned()],
+        cwd: directory.to_str().unwrap().to_owned(),
+        ended_at: Some(1),
+        root: ID,
+        processes: vec![ProcessFacts {
+            id: ID,
+            name: "python".to_owned(),
+            status: Some(EndStatus::Signaled(9)),
+            ended_at: Some(1),
+            peak_resident: 3 << 30,
+            ..ProcessFacts::default()
+        }],
+        cgroups: vec![CgroupFacts {
+            path: "/job".to_owned(),
+            version: 2,
+            own: true,
+            limit: Some(4 << 30),
+            oom_kill: Some(Change {
+                before: 0,
+                after: 1,
+            }),
+            oom: Some(Change {
+                before: 0,
+                after: 1,
+            }),
+            ..CgroupFacts::default()
+        }],
+        ..RunFacts::default()
+    };
+    fs_err::write(
+        directory.join(FACTS_FILE),
+        serde_json::to_vec(&facts).unwrap(),
+    )
+    .unwrap();
+    let run = StoredRun {
+        id: "20260101-000000-aaaa".to_owned(),
+        directory,
+    };
+    (home, run)
+}
+
+fn black_box(directory: &str) -> Vec<u8> {
+    let region = Region::leaked(MIN_BOX_SIZE);
+    let identity = Identity {
+        pid: ID.pid,
+        start_ticks: ID.start_ticks,
+        cwd: directory.as_bytes(),
+        ..Identity::default()
+    };
+    let writer = BoxWriter::create(region, &identity);
+    writer.set_python(0x030C_0100, Attribution::On);
+    let code = writer
+        .add_code(&CodeFacts {
+            file: writer.add_string(b"train.py").unwrap(),
+            name: writer.add_string(b"<module>").unwrap(),
+            first_line: 2,
+            table: writer.add_string(&[0x87, 0x00]).unwrap(),
+            format: 12,
+            fingerprint: 1,
+            address: 1,
+        })
+        .unwrap();
+    let facts = StackFacts {
+        kind: StackKind::Python,
+        thread: StringId(0),
+        library: StringId(0),
+        creator: StackId(0),
+        flags: 0,
+    };
+    let stack = writer.add_stack(&facts, [(code, 2)].into_iter()).unwrap();
+    writer.acquire(&Acquisition {
+        stack,
+        bytes: 3 << 30,
+        request: 3 << 30,
+        flags: 0,
+        time: 1,
+    });
+    region.to_bytes()
+}
+
+fn text(run: &StoredRun) -> String {
+    let mut out = Vec::new();
+    print_text(&explain(run).unwrap(), &mut out, Style::PLAIN).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// A killed run with a whole box.
+fn whole_run() -> (tempfile::TempDir, StoredRun) {
+    let (home, run) = killed_run(&[]);
+    let directory = run.directory.to_str().unwrap().to_owned();
+    fs_err::write(run.directory.join("4711-99.box"), black_box(&directory)).unwrap();
+    (home, run)
+}
+
+#[test]
+fn the_text_says_what_happened_who_held_it_and_what_to_do() {
+    let (_home, run) = whole_run();
+    let text = text(&run);
+    for expected in [
+        "Out of memory: the kernel killed python (pid 4711)",
+        "\nproved · run 20260101-000000-aaaa",
+        "  memory  limit 4.0 GiB (cgroup v2 /job)   peak 3.0 GiB",
+        "cgroup v2 /job: oom_kill 0 -> 1, oom 0 -> 1",
+        " 3.0 GiB  train.py:2 in <module>  kept = x.load()",
+        "  try     Start at train.py:2 in <module>: it held 3.0 GiB",
+        "  not     segmentation fault",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_json_has_its_documented_shape() {
+    let (_home, run) = whole_run();
+    let mut out = Vec::new();
+    json::write_why(&explain(&run).unwrap(), &mut out).unwrap();
+    let value: Value = serde_json::from_slice(&out).unwrap();
+    let documented = include_str!("../../../../../docs/why-json.md");
+    for (path, expected) in [
+        ("/version", Value::from(1)),
+        ("/verdict/id", "out_of_memory_cgroup".into()),
+        ("/verdict/confidence", "proved".into()),
+        ("/first_death/pid", 4711.into()),
+        ("/first_death/status/signal", "SIGKILL".into()),
+        ("/memory/limit", (4_u64 << 30).into()),
+        ("/memory/limit_source", "cgroup v2 /job".into()),
+        ("/memory/peak", (3_u64 << 30).into()),
+        ("/holders/0/file", "train.py".into()),
+        ("/holders/0/line", 2.into()),
+        ("/holders/0/function", "<module>".into()),
+        ("/holders/0/text", "kept = x.load()".into()),
+        ("/holders/0/live_bytes", (3_u64 << 30).into()),
+        ("/holders/0/peak_bytes", (3_u64 << 30).into()),
+        ("/holders/0/exact", true.into()),
+        ("/processes/0/role", "first".into()),
+    ] {
+        assert_eq!(value.pointer(path), Some(&expected), "{path}");
+    }
+    for name in value.as_object().unwrap().keys() {
+        let named = |form: String| documented.contains(&form);
+        assert!(
+            named(format!("`{name}`")) || named(format!("`{name}.")),
+            "{name} is undocumented"
+        );
+    }
+}
+
+#[test]
+fn a_box_that_cannot_be_read_costs_its_lines_and_nothing_else() {
+    for (bytes, expected) in [
+        (&b"nonsense"[..], "8 bytes are too few"),
+        (&[7; 4096][..], "the magic number is missing"),
+    ] {
+        let (_home, run) = killed_run(bytes);
+        let text = text(&run);
+        assert!(text.contains("Out of memory: the kernel killed"), "{text}");
+        assert!(
+            text.replace("\n            ", " ").contains(expected),
+            "{text}"
+        );
+    }
+}

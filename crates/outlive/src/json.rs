@@ -1,0 +1,240 @@
+//! The JSON that `why` and `list` print: a documented shape (`docs/why-json.md`), kept apart from
+//! the types inside so that it changes only on purpose.
+
+use std::io::{self, Write};
+
+use outlive_diagnose::facts::{EndStatus, ProcessFacts};
+use outlive_diagnose::growth::Growth;
+use outlive_diagnose::holders::{Holder, Moment};
+use outlive_diagnose::memory::Memory;
+use outlive_diagnose::place::Place;
+use outlive_diagnose::signal;
+use outlive_diagnose::{Diagnosis, Liveness, ProcessView};
+use serde_json::{Value, json};
+
+use crate::commands::list::Listed;
+use crate::commands::why::Explanation;
+
+/// Version of the shape. Fields are added without a new version, never renamed or removed.
+const VERSION: u32 = 1;
+
+/// Prints an explanation.
+pub fn write_why(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    write(&why(explanation), out)
+}
+
+/// Prints the list of runs.
+pub fn write_list(runs: &[Listed], out: &mut dyn Write) -> io::Result<()> {
+    let runs: Vec<Value> = runs.iter().map(listed).collect();
+    write(&json!({ "version": VERSION, "runs": runs }), out)
+}
+
+fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+fn why(explanation: &Explanation) -> Value {
+    let diagnosis = &explanation.diagnosis;
+    let verdict = &diagnosis.verdict;
+    let start = explanation.started_monotonic;
+    json!({
+        "version": VERSION,
+        "run": {
+            "id": explanation.id,
+            "command": explanation.command,
+            "started_at_ns": explanation.started_at,
+            "ended_at_ns": explanation.ended_at,
+        },
+        "verdict": {
+            "id": verdict.id.as_str(),
+            "confidence": verdict.confidence.as_str(),
+            "summary": verdict.summary,
+            "evidence": verdict.evidence,
+            "ruled_out": verdict.ruled_out,
+            "not_checked": verdict.not_checked,
+        },
+        "advice": verdict.advice,
+        "first_death": diagnosis.first_death.as_ref().map(|death| first_death(death, start)),
+        "memory": memory(diagnosis),
+        "growth": growth(&diagnosis.growth),
+        "holders_pid": diagnosis.shown.map(|process| process.pid),
+        "holders_moment": match diagnosis.moment { Moment::End => "end", Moment::Peak => "peak" },
+        "holders": diagnosis.holders.iter().map(holder).collect::<Vec<_>>(),
+        "processes": diagnosis.processes.iter().map(|it| process(it, start)).collect::<Vec<_>>(),
+        "exceptions": exceptions(diagnosis),
+        "threads": threads(diagnosis),
+        "remarks": diagnosis.remarks,
+    })
+}
+
+fn status(status: Option<EndStatus>) -> Value {
+    match status {
+        Some(EndStatus::Exited(code)) => json!({ "kind": "exited", "number": code }),
+        Some(EndStatus::Signaled(number)) => {
+            json!({ "kind": "signaled", "number": number, "signal": signal::name(number) })
+        }
+        None => Value::Null,
+    }
+}
+
+fn first_death(death: &ProcessView, start: u64) -> Value {
+    json!({
+        "pid": death.facts.id.pid,
+        "name": death.facts.name,
+        "status": status(death.facts.status),
+        "seconds": since(&death.facts, start),
+    })
+}
+
+fn memory(diagnosis: &Diagnosis) -> Value {
+    let Memory {
+        limit,
+        limit_source,
+        peak,
+        at_end,
+        ..
+    } = &diagnosis.memory;
+    json!({
+        "limit": limit,
+        "limit_source": limit_source,
+        "peak": peak,
+        "at_end": at_end,
+        "used_peak": diagnosis.memory.used_peak,
+        "used_at_end": diagnosis.memory.used_at_end,
+        "tracked_peak": diagnosis.memory.tracked_peak,
+        "tracked_at_end": diagnosis.memory.tracked_at_end,
+        "forked": diagnosis.memory.forked,
+        "unexplained": diagnosis.memory.unexplained(),
+        "tree_peak": diagnosis.memory.tree_peak,
+        "machine": diagnosis.memory.machine,
+        "machine_available_lowest": diagnosis.memory.available_lowest,
+    })
+}
+
+fn growth(growth: &Growth) -> Value {
+    json!({
+        "seconds": seconds(growth.window),
+        "bytes": growth.bytes,
+        "last_large": growth.last_large.as_ref().map(|last| json!({
+            "bytes": last.bytes,
+            "place": place(&last.place),
+            "seconds_before_end": seconds(last.before_end),
+            "refused": last.refused,
+        })),
+    })
+}
+
+fn holder(holder: &Holder) -> Value {
+    let mut value = place(&holder.place);
+    let figures = json!({
+        "pid": holder.pid,
+        "text": holder.text,
+        "live_bytes": holder.live_bytes,
+        "peak_bytes": holder.peak_bytes,
+        "count": holder.count,
+        "exact": holder.exact,
+        "shared": holder.shared,
+        "via": holder.via,
+    });
+    if let (Value::Object(all), Value::Object(figures)) = (&mut value, figures) {
+        all.extend(figures);
+    }
+    value
+}
+
+fn place(place: &Place) -> Value {
+    match place {
+        Place::Line {
+            file,
+            line,
+            function,
+        } => {
+            json!({ "kind": "line", "file": file, "line": line, "function": function })
+        }
+        Place::Thread { name, library, .. } => json!({
+            "kind": "thread",
+            "file": Value::Null,
+            "line": Value::Null,
+            "function": place.describe(),
+            "thread": name,
+            "library": library,
+            "created_at": place.created_at(),
+        }),
+        Place::StartUp | Place::Other => json!({
+            "kind": if *place == Place::Other { "other" } else { "start_up" },
+            "file": Value::Null,
+            "line": Value::Null,
+            "function": place.describe(),
+        }),
+    }
+}
+
+fn process(view: &ProcessView, start: u64) -> Value {
+    let facts = &view.facts;
+    json!({
+        "pid": facts.id.pid,
+        "start_ticks": facts.id.start_ticks,
+        "parent": facts.parent,
+        "name": facts.name,
+        "argv": facts.argv,
+        "status": status(facts.status),
+        "seconds": since(facts, start),
+        "role": view.role.as_str(),
+        "last_resident": facts.last_resident,
+        "peak_resident": facts.peak_resident,
+        "black_box": facts.black_box,
+    })
+}
+
+fn exceptions(diagnosis: &Diagnosis) -> Vec<Value> {
+    let exceptions = diagnosis.exceptions.iter();
+    exceptions
+        .map(|exception| {
+            json!({
+                "where": exception.kind.map(|kind| format!("{kind:?}").to_lowercase()),
+                "thread": exception.thread,
+                "type": exception.type_name,
+                "message": exception.message,
+                "traceback": exception.traceback.lines().collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+}
+
+fn threads(diagnosis: &Diagnosis) -> Vec<Value> {
+    let threads = diagnosis.threads.iter();
+    threads
+        .map(|thread| {
+            let frames: Vec<Value> = thread.frames.iter().map(place).collect();
+            json!({ "tid": thread.tid, "name": thread.name, "frames": frames })
+        })
+        .collect()
+}
+
+fn listed(run: &Listed) -> Value {
+    json!({
+        "id": run.id,
+        "command": run.command,
+        "started_at_ns": run.started_at,
+        "ended_at_ns": run.ended_at,
+        "state": match run.liveness {
+            Liveness::Ended => "ended",
+            Liveness::Running => "running",
+            Liveness::SupervisorLost => "lost",
+        },
+        "status": status(run.status),
+        "peak": run.peak,
+        "processes": run.processes,
+    })
+}
+
+fn since(facts: &ProcessFacts, start: u64) -> Option<f64> {
+    facts
+        .ended_at
+        .map(|time| seconds(time.saturating_sub(start)))
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}

@@ -1,0 +1,55 @@
+//! The command line of Outlive: the only crate that prints, chooses exit codes and reads the
+//! environment.
+//!
+//! `commands` holds one file a subcommand; `supervise` runs and watches a process tree for
+//! `outlive run`; `store` is the folder where runs are kept.
+
+mod boxes;
+pub mod cli;
+pub mod commands;
+pub mod env;
+pub mod exit;
+pub mod json;
+pub mod printer;
+mod sources;
+pub mod store;
+mod summary;
+pub mod supervise;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Arguments, Command};
+use crate::supervise::witness;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    // Before the parser: the witness starts beside every program, and must be cheap.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == witness::ARGUMENT)
+    {
+        return witness::main();
+    }
+    let arguments = Arguments::parse();
+    let ending = match arguments.command {
+        Command::Run(run) => commands::run::run(&run),
+        Command::Why(why) => commands::why::run(&why),
+        Command::List(list) => commands::list::run(&list),
+    };
+    match ending {
+        Ok(ending) => ending.into_exit_code(),
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::from(exit::OWN_FAULT)
+        }
+    }
+}
+
+/// Writes one line of Outlive's own to standard error. A closed standard error is not a fault:
+/// the program it concerns has its own life.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "outlive: {line}");
+}

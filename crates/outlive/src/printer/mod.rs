@@ -1,0 +1,165 @@
+//! The one place where text for people is drawn: width, colour, labels, wrapping.
+//!
+//! Colour only on a terminal and never with `NO_COLOR`; what is said is complete without it.
+
+pub mod explanation;
+pub mod runs;
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+use crate::env;
+
+/// Columns where the width of the terminal is not known.
+const WIDTH: usize = 100;
+/// Columns that labels take: the longest is `memory`.
+const LABEL: usize = 8;
+/// Space before labels.
+const MARGIN: usize = 2;
+
+/// How text is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    colour: bool,
+    width: usize,
+}
+
+/// What a piece of text is, as far as colour goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A bad end.
+    Bad,
+    /// A good end.
+    Good,
+    /// Less important than what surrounds it.
+    Faint,
+}
+
+impl Style {
+    /// No colour, 100 columns.
+    pub const PLAIN: Self = Self {
+        colour: false,
+        width: WIDTH,
+    };
+
+    /// What suits a stream: colour and its width on a terminal, plain text elsewhere.
+    pub fn for_stream(stream: &(impl IsTerminal + AsFd)) -> Self {
+        if !stream.is_terminal() {
+            return Self::PLAIN;
+        }
+        let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col.into());
+        let width = if columns == 0 {
+            WIDTH
+        } else {
+            usize::clamp(columns, 60, 120)
+        };
+        Self {
+            colour: env::text(env::NO_COLOR).is_none(),
+            width,
+        }
+    }
+
+    fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Bad => "1;31",
+            Tone::Good => "1;32",
+            Tone::Faint => "2",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// Writes lines under a label that stands before the first of them.
+    fn section(self, out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()> {
+        let indent = " ".repeat(MARGIN + LABEL);
+        let mut label = Some(label);
+        for line in lines {
+            for part in wrap(line, self.width.saturating_sub(MARGIN + LABEL)) {
+                match label.take() {
+                    Some(label) => {
+                        let padded = format!("{label:<LABEL$}");
+                        let margin = " ".repeat(MARGIN);
+                        writeln!(out, "{margin}{}{part}", self.paint(Tone::Faint, &padded))?;
+                    }
+                    None => writeln!(out, "{indent}{part}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A closed pipe is the reader's choice, not a fault.
+pub(crate) fn finish_output(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Breaks a line between words; what follows the first is indented by two.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut current = String::new();
+    // Leading space carries the alignment of tables.
+    let lead: String = line
+        .chars()
+        .take_while(|character| *character == ' ')
+        .collect();
+    for word in line.trim_start().split(' ') {
+        let length = current.chars().count();
+        if length > 0 && length + 1 + word.chars().count() > width {
+            parts.push(std::mem::take(&mut current));
+            current.push_str("  ");
+            current.push_str(word);
+        } else if current.is_empty() {
+            current.push_str(&lead);
+            current.push_str(word);
+        } else {
+            current.push(' ');
+            current.push_str(word);
+        }
+    }
+    parts.push(current);
+    parts
+}
+
+/// Cuts a text to this many columns, with an ellipsis where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Style, Tone, cut, wrap};
+
+    #[test]
+    fn long_lines_break_between_words_and_hang() {
+        assert_eq!(wrap("one two three", 8), ["one two", "  three"]);
+        assert_eq!(wrap("  12 MiB  x", 40), ["  12 MiB  x"]);
+        assert_eq!(wrap("unbreakable-word", 4), ["unbreakable-word"]);
+    }
+
+    #[test]
+    fn plain_text_has_no_escapes() {
+        assert_eq!(Style::PLAIN.paint(Tone::Bad, "x"), "x");
+        let colourful = Style {
+            colour: true,
+            ..Style::PLAIN
+        };
+        assert_eq!(colourful.paint(Tone::Bad, "x"), "\u{1b}[1;31mx\u{1b}[0m");
+    }
+
+    #[test]
+    fn cuts_leave_a_mark() {
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abc", 4), "abc");
+    }
+}

@@ -1,0 +1,124 @@
+//! What `outlive run` says at the end: nothing when all went well and nobody watches, one line
+//! on a terminal, the whole explanation after a bad end.
+
+use std::io::{self, IsTerminal};
+
+use outlive_diagnose::VerdictId;
+use outlive_diagnose::facts::{EndStatus, RunFacts};
+use outlive_diagnose::size::{Size, Span};
+
+use crate::commands::why;
+use crate::printer::Style;
+use crate::say;
+use crate::store::StoredRun;
+
+/// Interrupted from the keyboard: whoever did that knows why it ended.
+const SIGINT: i32 = 2;
+
+/// Says it on standard error.
+pub(crate) fn print(run: &StoredRun, facts: &RunFacts, status: EndStatus) {
+    if needs_explanation(status) && explain(run, status).unwrap_or(false) {
+        return;
+    }
+    if io::stderr().is_terminal() {
+        say(&line(facts, status));
+    }
+}
+
+const fn needs_explanation(status: EndStatus) -> bool {
+    match status {
+        EndStatus::Exited(code) => code != 0,
+        EndStatus::Signaled(signal) => signal != SIGINT,
+    }
+}
+
+/// Prints the explanation, unless the program merely said "no": its own message is explanation
+/// enough. True when it was printed.
+fn explain(run: &StoredRun, status: EndStatus) -> anyhow::Result<bool> {
+    let explanation = why::explain(run)?;
+    let is_plain = matches!(
+        explanation.diagnosis.verdict.id,
+        VerdictId::UncaughtException
+            | VerdictId::ExitedWithCode
+            | VerdictId::FailedAtStart
+            | VerdictId::Interrupted
+            | VerdictId::Finished
+    );
+    if is_plain && matches!(status, EndStatus::Exited(_)) {
+        return Ok(false);
+    }
+    let stderr = io::stderr();
+    let style = Style::for_stream(&stderr);
+    let mut text = Vec::new();
+    why::print_text(&explanation, &mut text, style)?;
+    // In one piece: other processes may be writing to the same place.
+    let mut out = stderr.lock();
+    io::Write::write_all(&mut out, b"\n")?;
+    io::Write::write_all(&mut out, &text)?;
+    Ok(true)
+}
+
+/// `finished in 12 s, peak 1.2 GiB of 8.0 GiB (cgroup), run 20261115-091530-a1b2`.
+fn line(facts: &RunFacts, status: EndStatus) -> String {
+    let length = Span(
+        facts
+            .ended_at
+            .unwrap_or(facts.started_at)
+            .saturating_sub(facts.started_at),
+    );
+    let end = match status {
+        EndStatus::Exited(0) => format!("finished in {length}"),
+        EndStatus::Exited(code) => format!("exited with code {code} after {length}"),
+        EndStatus::Signaled(SIGINT) => format!("interrupted after {length}"),
+        EndStatus::Signaled(signal) => format!("ended by signal {signal} after {length}"),
+    };
+    let (limit, source) = tightest_limit(facts);
+    let peak = Size(facts.peak_memory);
+    format!(
+        "{end}, peak {peak} of {} ({source}), run {}",
+        Size(limit),
+        facts.id
+    )
+}
+
+fn tightest_limit(facts: &RunFacts) -> (u64, &'static str) {
+    let cgroup = facts.cgroups.iter().filter_map(|cgroup| cgroup.limit).min();
+    match cgroup {
+        Some(limit) if limit < facts.machine.total => (limit, "cgroup"),
+        _ => (facts.machine.total, "machine"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outlive_diagnose::facts::{CgroupFacts, MachineFacts};
+
+    #[test]
+    fn the_line_says_how_long_how_much_of_what_and_which_run() {
+        let mut facts = RunFacts {
+            id: "20261115-091530-a1b2".to_owned(),
+            started_at: 1_000_000_000,
+            ended_at: Some(13_000_000_000),
+            peak_memory: 1 << 30,
+            machine: MachineFacts {
+                total: 16 << 30,
+                ..MachineFacts::default()
+            },
+            ..RunFacts::default()
+        };
+        assert_eq!(
+            line(&facts, EndStatus::Exited(0)),
+            "finished in 12 s, peak 1.0 GiB of 16.0 GiB (machine), run 20261115-091530-a1b2"
+        );
+        facts.cgroups = vec![CgroupFacts {
+            limit: Some(8 << 30),
+            ..CgroupFacts::default()
+        }];
+        assert_eq!(
+            line(&facts, EndStatus::Exited(3)),
+            "exited with code 3 after 12 s, peak 1.0 GiB of 8.0 GiB (cgroup), \
+             run 20261115-091530-a1b2"
+        );
+    }
+}

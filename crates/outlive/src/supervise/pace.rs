@@ -1,0 +1,111 @@
+//! How often to look: quickly while memory moves, rarely while it does not, and never so often
+//! that looking costs more than its share.
+
+use super::clock::{MILLISECOND, SECOND};
+
+const MOVES_FAST: u64 = 64 << 20;
+const STANDS_STILL: u64 = 1 << 20;
+const FAST: u64 = 20 * MILLISECOND;
+const USUAL: u64 = 100 * MILLISECOND;
+const SLOW: u64 = 250 * MILLISECOND;
+const LONG_STILL: u64 = 60 * SECOND;
+
+/// The time between two samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    interval: u64,
+    moved_at: u64,
+}
+
+impl Pace {
+    pub(super) const fn starting_at(now: u64) -> Self {
+        Self {
+            interval: FAST,
+            moved_at: now,
+        }
+    }
+
+    /// When to sample next, after memory changed by this many bytes since the last sample.
+    pub(super) const fn next(&mut self, now: u64, moved: u64) -> u64 {
+        if moved > STANDS_STILL {
+            self.moved_at = now;
+        }
+        let most = if now - self.moved_at > LONG_STILL {
+            SLOW
+        } else {
+            USUAL
+        };
+        self.interval = if moved > MOVES_FAST {
+            FAST
+        } else if self.interval + FAST > most {
+            most
+        } else {
+            self.interval + FAST
+        };
+        now + self.interval
+    }
+}
+
+/// Keeps a costly look within its share of the time: after one that took `t`, the next comes no
+/// sooner than `t` times a factor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    factor: u64,
+    least: u64,
+    next_at: u64,
+}
+
+impl Allowance {
+    /// One part in `factor` of the time, and at least `least` nanoseconds between two looks.
+    pub(super) const fn new(factor: u64, least: u64) -> Self {
+        Self {
+            factor,
+            least,
+            next_at: 0,
+        }
+    }
+
+    pub(super) const fn is_due(&self, now: u64) -> bool {
+        now >= self.next_at
+    }
+
+    /// A look took from `began` to `ended`.
+    pub(super) fn spent(&mut self, began: u64, ended: u64) {
+        let pause = (ended - began).saturating_mul(self.factor).max(self.least);
+        self.next_at = ended + pause;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_quickly_while_memory_moves_and_rarely_when_it_rests() {
+        let mut pace = Pace::starting_at(0);
+        let mut now = 0;
+        assert_eq!(pace.next(now, 100 << 20), 20 * MILLISECOND);
+        for _ in 0..10 {
+            now = pace.next(now, 2 << 20);
+        }
+        assert_eq!(pace.next(now, 2 << 20) - now, 100 * MILLISECOND);
+        now += 61 * SECOND;
+        for _ in 0..10 {
+            now = pace.next(now, 0);
+        }
+        assert_eq!(pace.next(now, 0) - now, 250 * MILLISECOND);
+        assert_eq!(pace.next(now, 65 << 20) - now, 20 * MILLISECOND);
+    }
+
+    #[test]
+    fn a_costly_look_is_followed_by_a_long_pause() {
+        let mut allowance = Allowance::new(200, 2 * SECOND);
+        assert!(allowance.is_due(0));
+        allowance.spent(0, 50 * MILLISECOND);
+        assert!(!allowance.is_due(10 * SECOND));
+        assert!(allowance.is_due(50 * MILLISECOND + 10 * SECOND));
+        allowance.spent(20 * SECOND, 20 * SECOND + 1);
+        assert!(!allowance.is_due(21 * SECOND));
+        assert!(allowance.is_due(22 * SECOND + 1));
+    }
+}

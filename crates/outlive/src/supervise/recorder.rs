@@ -1,0 +1,243 @@
+//! Writes down what happens to a running tree: who joins it, who ends and how, which signals
+//! came, and keeps `run.json` up to date. The regular looks are in `sampler.rs`, what is left to
+//! do after the end in `aftermath.rs`.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use outlive_diagnose::facts::{Change, EndStatus, ProcessId, RunFacts, StatusSource};
+
+use super::cgroup::Chain;
+use super::cgroup_meter::CgroupMeter;
+use super::clock;
+use super::facts_file::FactsFile;
+use super::kernel_log::KernelLog;
+use super::machine::{self, Machine};
+use super::process;
+use super::sampler::{Births, Schedule};
+use super::signals::Decision;
+use super::tree;
+use super::watched::Watched;
+use crate::env;
+use crate::store::StoredRun;
+
+/// Version of the shape of `run.json`.
+const FACTS_VERSION: u32 = 1;
+/// More processes than this are not listed one by one, unless they ended badly.
+const MOST_PROCESSES: usize = 4096;
+
+/// The recording side of the supervisor.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    pub(super) facts: RunFacts,
+    pub(super) directory: PathBuf,
+    pub(super) chain: Chain,
+    pub(super) machine: Machine,
+    pub(super) kernel_log: KernelLog,
+    pub(super) alive: Vec<Watched>,
+    /// Ended, with a status nobody has told yet.
+    pub(super) unexplained: Vec<Watched>,
+    pub(super) schedule: Schedule,
+    pub(super) meter: CgroupMeter,
+    pub(super) births: Births,
+    pub(super) directory_changed_at: (i64, i64),
+    pub(super) witness: Option<u32>,
+    pub(super) is_changed: bool,
+    file: FactsFile,
+    unlisted: u64,
+}
+
+impl Recorder {
+    /// Takes the counters before the program starts.
+    pub(super) fn before(run: &StoredRun, command: &[String], remarks: Vec<String>) -> Self {
+        let now = clock::monotonic();
+        let chain = Chain::of_self();
+        let mut machine = Machine::open();
+        let mut facts = RunFacts {
+            version: FACTS_VERSION,
+            id: run.id.clone(),
+            command: command.to_vec(),
+            cwd: std::env::current_dir()
+                .unwrap_or_default()
+                .display()
+                .to_string(),
+            started_at: clock::realtime(),
+            started_monotonic: now,
+            supervisor: process::own_id(),
+            cgroups: chain.first_facts(),
+            vmstat_oom_kill: machine::oom_kills().map(|before| Change {
+                before,
+                after: before,
+            }),
+            machine: machine.first_look(),
+            environment: env::kept_facts(),
+            remarks,
+            ..RunFacts::default()
+        };
+        machine::look_at_shared_memory(&mut facts.shared_memory);
+        let kernel_log = KernelLog::open(&mut facts.kernel_log);
+        Self {
+            facts,
+            directory: run.directory.clone(),
+            meter: CgroupMeter::open(&chain),
+            chain,
+            machine,
+            kernel_log,
+            alive: Vec::new(),
+            unexplained: Vec::new(),
+            file: FactsFile::in_directory(&run.directory),
+            schedule: Schedule::starting_at(now),
+            births: Births::open(),
+            directory_changed_at: (0, 0),
+            witness: None,
+            unlisted: 0,
+            is_changed: true,
+        }
+    }
+
+    /// The program runs.
+    pub(super) fn started(&mut self, root: u32, witness: Option<u32>) {
+        self.witness = witness;
+        self.watch(root, clock::monotonic());
+        self.facts.root = self.alive.first().map_or(
+            ProcessId {
+                pid: root,
+                start_ticks: 0,
+            },
+            |w| w.id,
+        );
+        self.write();
+    }
+
+    /// When [`Self::sample`] wants to be called.
+    pub(super) const fn due_at(&self) -> u64 {
+        self.schedule.next_sample_at
+    }
+
+    /// Descriptors that become readable when a process ends.
+    pub(super) fn pidfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.alive
+            .iter()
+            .map(|watched| OwnedFd::as_fd(&watched.pidfd))
+    }
+
+    /// A signal came to the supervisor.
+    pub(super) fn signal(&mut self, decision: Decision) {
+        let entry = (decision.signal, decision.received_at);
+        if decision.passed_on {
+            self.facts.forwarded_signals.push(entry);
+        } else {
+            self.facts.group_signals.push(entry);
+        }
+        self.is_changed = true;
+    }
+
+    /// Processes at these places of [`Self::pidfds`] have ended; zombies are still there.
+    pub(super) fn ended(&mut self, places: &[usize], now: u64) {
+        for place in places.iter().rev() {
+            let watched = self.alive.swap_remove(*place);
+            if let Some(facts) = self.facts.processes.get_mut(watched.place) {
+                watched.look_closely(facts);
+                facts.ended_at = Some(now);
+                if let Some((status, source)) = watched.end_status() {
+                    facts.status = Some(status);
+                    facts.status_source = source;
+                } else {
+                    self.unexplained.push(watched);
+                }
+            }
+        }
+    }
+
+    /// A child of the supervisor was waited for.
+    pub(super) fn waited_for(&mut self, pid: u32, status: EndStatus) {
+        // The newest of that number: process ids come back.
+        let facts = self
+            .facts
+            .processes
+            .iter_mut()
+            .rev()
+            .find(|facts| facts.id.pid == pid);
+        if let Some(facts) = facts {
+            facts.status = Some(status);
+            facts.status_source = StatusSource::Waited;
+            facts.ended_at.get_or_insert_with(clock::monotonic);
+        }
+        self.alive.retain(|watched| watched.id.pid != pid);
+        self.unexplained.retain(|watched| watched.id.pid != pid);
+    }
+
+    /// Orphans come to the supervisor, some of them already dead.
+    pub(super) fn adopt_children(&mut self, now: u64) {
+        for pid in tree::children(self.facts.supervisor.pid) {
+            if Some(pid) != self.witness {
+                self.watch(pid, now);
+            }
+        }
+    }
+
+    /// Reads all counters again and writes `run.json`.
+    pub(super) fn refresh(&mut self) {
+        let began = clock::monotonic();
+        self.facts.cgroups = self.chain.facts();
+        if let Some(change) = &mut self.facts.vmstat_oom_kill {
+            change.after = machine::oom_kills().unwrap_or(change.after);
+        }
+        self.machine.look(&mut self.facts.machine);
+        machine::look_at_shared_memory(&mut self.facts.shared_memory);
+        self.kernel_log.drain(&mut self.facts.kernel_log);
+        self.write();
+        self.schedule.file.spent(began, clock::monotonic());
+    }
+
+    /// Writes `run.json`. A full disk is not the program's problem.
+    pub(super) fn write(&mut self) {
+        self.shorten();
+        let _ = self.file.write(&self.facts);
+        self.is_changed = false;
+    }
+
+    /// Starts to watch a process, unless it is watched already.
+    pub(super) fn watch(&mut self, pid: u32, now: u64) {
+        if self.alive.iter().any(|watched| watched.id.pid == pid) {
+            return;
+        }
+        if let Some((watched, facts)) = Watched::begin(pid, self.facts.processes.len(), now) {
+            self.facts.processes.push(facts);
+            self.alive.push(watched);
+            self.is_changed = true;
+        }
+    }
+
+    /// Leaves out processes that ended well and have no black box, when there are too many.
+    fn shorten(&mut self) {
+        if self.facts.processes.len() <= MOST_PROCESSES {
+            return;
+        }
+        let keep: Vec<bool> = self
+            .facts
+            .processes
+            .iter()
+            .map(|facts| facts.status != Some(EndStatus::Exited(0)) || facts.black_box.is_some())
+            .collect();
+        let mut new_places = Vec::with_capacity(keep.len());
+        let mut kept = 0;
+        for keep in &keep {
+            new_places.push(kept);
+            kept += usize::from(*keep);
+        }
+        let mut places = keep.iter();
+        self.facts
+            .processes
+            .retain(|_| places.next().copied().unwrap_or(true));
+        for watched in self.alive.iter_mut().chain(&mut self.unexplained) {
+            watched.place = new_places.get(watched.place).copied().unwrap_or(usize::MAX);
+        }
+        self.unlisted += (keep.len() - kept) as u64;
+    }
+
+    /// How many processes that ended well were left out.
+    pub(super) const fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+}

@@ -1,0 +1,170 @@
+//! The regular looks at a running tree: new processes and boxes, memory of each, of the cgroups
+//! and of the machine. How often each look is taken follows what it costs.
+
+use std::os::unix::fs::MetadataExt;
+
+use outlive_record::timeline::{Sample, UNKNOWN};
+
+use super::cgroup_meter::CgroupMeter;
+use super::clock::{self, MILLISECOND, SECOND};
+use super::kept_file::KeptFile;
+use super::machine;
+use super::pace::{Allowance, Pace};
+use super::recorder::Recorder;
+use super::tree;
+use super::watched::Watched;
+
+/// A change of memory worth writing to disk.
+const NOTABLE: u64 = 1 << 20;
+
+/// When to look at what.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub(super) next_sample_at: u64,
+    pub(super) file: Allowance,
+    pace: Pace,
+    tree: Allowance,
+    shares: Allowance,
+}
+
+impl Schedule {
+    pub(super) const fn starting_at(now: u64) -> Self {
+        Self {
+            next_sample_at: now,
+            file: Allowance::new(2000, 3 * SECOND),
+            pace: Pace::starting_at(now),
+            tree: Allowance::new(1000, 20 * MILLISECOND),
+            shares: Allowance::new(1000, 2 * SECOND),
+        }
+    }
+}
+
+/// Tells cheaply whether a process may have been born. The last field of `/proc/loadavg` is the
+/// newest process or thread id of the machine: while it stands still, nobody was.
+#[derive(Debug)]
+pub(super) struct Births {
+    file: Option<KeptFile>,
+    newest: String,
+}
+
+impl Births {
+    pub(super) fn open() -> Self {
+        Self {
+            file: KeptFile::open("/proc/loadavg").ok(),
+            newest: String::new(),
+        }
+    }
+
+    /// Since the last call.
+    fn are_any_new(&mut self) -> bool {
+        let Some(text) = self.file.as_mut().and_then(KeptFile::read_text) else {
+            return true;
+        };
+        let newest = text.rsplit(' ').next().unwrap_or_default();
+        let is_new = newest != self.newest;
+        newest.clone_into(&mut self.newest);
+        is_new
+    }
+}
+
+impl Recorder {
+    /// Looks at everything that is due.
+    pub(super) fn sample(&mut self, now: u64) {
+        self.look_for_boxes(now);
+        self.look_for_processes(now);
+        let processes = &mut self.facts.processes;
+        let mut moved = 0;
+        for watched in &mut self.alive {
+            if let Some(facts) = processes.get_mut(watched.place) {
+                moved += watched.look(facts);
+            }
+        }
+        self.look_at_shares(now);
+        self.look_closely(now);
+        self.record_samples(now);
+        self.is_changed |= moved > NOTABLE;
+        self.schedule.next_sample_at = self.schedule.pace.next(now, moved);
+        if self.is_changed && self.schedule.file.is_due(now) {
+            self.refresh();
+        }
+    }
+
+    fn look_for_processes(&mut self, now: u64) {
+        if !self.schedule.tree.is_due(now) || !self.births.are_any_new() {
+            return;
+        }
+        self.find_processes(now);
+    }
+
+    fn find_processes(&mut self, now: u64) {
+        let began = clock::monotonic();
+        for pid in tree::descendants(self.facts.supervisor.pid, self.witness) {
+            self.watch(pid, now);
+        }
+        self.schedule.tree.spent(began, clock::monotonic());
+    }
+
+    /// New black boxes change the folder.
+    pub(super) fn look_for_boxes(&mut self, now: u64) {
+        let Ok(meta) = std::fs::metadata(&self.directory) else {
+            return;
+        };
+        let changed_at = (meta.mtime(), meta.mtime_nsec());
+        if changed_at == self.directory_changed_at {
+            return;
+        }
+        self.directory_changed_at = changed_at;
+        // Whoever made it may be somebody new.
+        self.find_processes(now);
+        for watched in &mut self.alive {
+            if let Some(facts) = self.facts.processes.get_mut(watched.place) {
+                watched.find_box(&self.directory, facts);
+            }
+        }
+    }
+
+    fn look_at_shares(&mut self, now: u64) {
+        if self.schedule.shares.is_due(now) {
+            let began = clock::monotonic();
+            self.alive.iter_mut().for_each(Watched::look_at_shares);
+            self.schedule.shares.spent(began, clock::monotonic());
+        }
+        let held = self.alive.iter().map(Watched::held).sum();
+        self.facts.peak_memory = self.facts.peak_memory.max(held);
+    }
+
+    /// Limits, names, cgroups: what a program may change about itself.
+    fn look_closely(&mut self, now: u64) {
+        let mut has_moved = false;
+        for watched in &mut self.alive {
+            let Some(facts) = self.facts.processes.get_mut(watched.place) else {
+                continue;
+            };
+            if watched.is_close_look_due(now, facts.seen_at) {
+                watched.look_closely(facts);
+                has_moved |= self.chain.include(&watched.id.pid.to_string());
+            }
+        }
+        if has_moved {
+            self.meter = CgroupMeter::open(&self.chain);
+        }
+    }
+
+    fn record_samples(&mut self, now: u64) {
+        let available = self.machine.look(&mut self.facts.machine);
+        machine::look_at_shared_memory(&mut self.facts.shared_memory);
+        let reading = self.meter.read();
+        let shared = Sample {
+            time: now,
+            resident: 0,
+            proportional: UNKNOWN,
+            cgroup_use: reading.map_or(UNKNOWN, |reading| reading.usage),
+            cgroup_limit: reading.and_then(|reading| reading.limit).unwrap_or(UNKNOWN),
+            available: available.unwrap_or(UNKNOWN),
+            swapped: UNKNOWN,
+        };
+        self.alive
+            .iter_mut()
+            .for_each(|watched| watched.record(&shared));
+    }
+}

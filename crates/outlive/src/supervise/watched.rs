@@ -1,0 +1,248 @@
+//! One living process of the tree: the files it is watched through, and what they say.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use outlive_diagnose::facts::{EndStatus, ProcessFacts, ProcessId, StatusSource};
+use outlive_record::layout::MIN_BOX_SIZE;
+use outlive_record::timeline::{Sample, TimelineWriter, UNKNOWN};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::clock::SECOND;
+use super::kept_file::{KeptFile, text_of};
+use super::machine::resident_bytes;
+use super::process::{self, Stat, status_bytes, status_word};
+use super::spawn;
+
+/// The longest time between two close looks at one process.
+const LONGEST_PAUSE: u64 = 2 * SECOND;
+
+/// A process that is alive, as far as we know.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) id: ProcessId,
+    /// Becomes readable when the process ends, whoever its parent is.
+    pub(super) pidfd: OwnedFd,
+    /// Where its facts are in the list of all processes.
+    pub(super) place: usize,
+    /// Last resident size.
+    pub(super) resident: u64,
+    close_look_at: u64,
+    memory: Option<KeptFile>,
+    rollup: Rollup,
+    timeline: Option<Timeline>,
+}
+
+/// The costly part of the figures: proportional size and swap, and the resident size then.
+#[derive(Debug)]
+struct Rollup {
+    file: Option<KeptFile>,
+    proportional: u64,
+    swapped: u64,
+    resident: u64,
+}
+
+/// The time line in the black box.
+#[derive(Debug)]
+struct Timeline {
+    file: File,
+    writer: TimelineWriter,
+}
+
+impl Watched {
+    /// Starts to watch a process and writes down who it is.
+    pub(super) fn begin(pid: u32, place: usize, now: u64) -> Option<(Self, ProcessFacts)> {
+        let pidfd = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
+        // Only after the descriptor: what is read from here on is about the process it names.
+        let stat = Stat::of(pid)?;
+        let id = ProcessId {
+            pid,
+            start_ticks: stat.start_ticks,
+        };
+        let mut facts = ProcessFacts {
+            id,
+            seen_at: now,
+            ..ProcessFacts::default()
+        };
+        let watched = Self {
+            id,
+            pidfd,
+            place,
+            resident: 0,
+            close_look_at: now,
+            memory: KeptFile::open(process::path(pid, "statm")).ok(),
+            rollup: Rollup {
+                file: None,
+                proportional: UNKNOWN,
+                swapped: UNKNOWN,
+                resident: 0,
+            },
+            timeline: None,
+        };
+        facts.parent = stat.parent;
+        watched.look_closely(&mut facts);
+        Some((watched, facts))
+    }
+
+    /// Everything that changes seldom. For a zombie this is the last chance.
+    pub(super) fn look_closely(&self, facts: &mut ProcessFacts) {
+        let pid = self.id.pid;
+        let Some(stat) = Stat::of(pid).filter(|stat| stat.start_ticks == self.id.start_ticks)
+        else {
+            return;
+        };
+        facts.cpu_time = stat.cpu_time;
+        // A zombie has no arguments any more; those it had are kept.
+        let argv = process::arguments(pid);
+        if !argv.is_empty() {
+            facts.argv = argv;
+        }
+        facts.name = stat.name;
+        if let Some(limits) = process::limits(pid) {
+            facts.limits = limits;
+        }
+        if let Some(adjustment) = process::oom_score_adjustment(pid) {
+            facts.oom_score_adj = adjustment;
+        }
+        let status = text_of(process::path(pid, "status")).unwrap_or_default();
+        if let Some(mode) = status_word(&status, "Seccomp:").and_then(|mode| mode.parse().ok()) {
+            facts.seccomp = facts.seccomp.max(mode);
+        }
+        let highest = status_bytes(&status, "VmHWM:").unwrap_or(0);
+        facts.peak_resident = facts.peak_resident.max(highest);
+    }
+
+    /// A young process becomes something else (`exec`, `setrlimit`); an old one seldom does. So
+    /// the pauses double, up to a bound.
+    pub(super) const fn is_close_look_due(&mut self, now: u64, seen_at: u64) -> bool {
+        let is_due = now >= self.close_look_at;
+        if is_due {
+            let age = now.saturating_sub(seen_at);
+            self.close_look_at = now
+                + if age < LONGEST_PAUSE {
+                    age
+                } else {
+                    LONGEST_PAUSE
+                };
+        }
+        is_due
+    }
+
+    /// The resident size now; gives by how much it changed.
+    pub(super) fn look(&mut self, facts: &mut ProcessFacts) -> u64 {
+        let Some(resident) = self
+            .memory
+            .as_mut()
+            .and_then(|file| resident_bytes(file.read_text()?))
+        else {
+            return 0;
+        };
+        let moved = resident.abs_diff(self.resident);
+        self.resident = resident;
+        // A process without memory has just ended; the last size it had is what counts.
+        if resident > 0 {
+            facts.last_resident = resident;
+        }
+        facts.peak_resident = facts.peak_resident.max(resident);
+        moved
+    }
+
+    /// The proportional size, which costs the kernel a walk over all pages.
+    pub(super) fn look_at_shares(&mut self) {
+        if self.rollup.file.is_none() {
+            self.rollup.file = KeptFile::open(process::path(self.id.pid, "smaps_rollup")).ok();
+        }
+        let Some(text) = self.rollup.file.as_mut().and_then(KeptFile::read_text) else {
+            return;
+        };
+        let Some(proportional) = status_bytes(text, "Pss:") else {
+            return;
+        };
+        self.rollup.swapped = status_bytes(text, "Swap:").unwrap_or(UNKNOWN);
+        self.rollup.proportional = proportional;
+        self.rollup.resident = self.resident;
+    }
+
+    /// Bytes this process answers for: its proportional size at the last look, and what it grew
+    /// since.
+    pub(super) const fn held(&self) -> u64 {
+        if self.rollup.proportional == UNKNOWN {
+            return self.resident;
+        }
+        (self.rollup.proportional + self.resident).saturating_sub(self.rollup.resident)
+    }
+
+    /// Finds the black box, once the process has made one.
+    pub(super) fn find_box(&mut self, directory: &Path, facts: &mut ProcessFacts) {
+        if self.timeline.is_some() {
+            return;
+        }
+        let name = box_name(self.id);
+        if let Ok(timeline) = Timeline::open(&directory.join(&name)) {
+            self.timeline = timeline;
+            facts.black_box = Some(name);
+        }
+    }
+
+    /// Adds a sample to the black box, if there is one. The machine's part comes from outside.
+    pub(super) fn record(&mut self, shared: &Sample) {
+        let Some(timeline) = &mut self.timeline else {
+            return;
+        };
+        let sample = Sample {
+            resident: self.resident,
+            proportional: self.rollup.proportional,
+            swapped: self.rollup.swapped,
+            ..*shared
+        };
+        let file = &timeline.file;
+        // A full disk loses samples; the program must not notice.
+        timeline.writer.push(&sample, |offset, bytes| {
+            let _ = file.write_all_at(bytes, offset);
+        });
+    }
+
+    /// How it ended, from what the kernel still keeps of it.
+    pub(super) fn end_status(&self) -> Option<(EndStatus, StatusSource)> {
+        let zombie = Stat::of(self.id.pid)
+            .filter(|stat| stat.start_ticks == self.id.start_ticks && stat.has_ended())
+            .filter(|_| may_read_status(self.id.pid));
+        if let Some(stat) = zombie {
+            return Some((process::end_status(stat.exit_code), StatusSource::Zombie));
+        }
+        let status = spawn::exit_status(self.pidfd.as_fd())?;
+        Some((process::end_status(status), StatusSource::Pidfd))
+    }
+}
+
+impl Timeline {
+    /// `None` while the box is still being made.
+    fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = OpenOptions::new().write(true).open(path)?;
+        let size = file.metadata()?.len();
+        Ok((size >= MIN_BOX_SIZE).then(|| Self {
+            file,
+            writer: TimelineWriter::new(size),
+        }))
+    }
+}
+
+/// Name of the black box a process makes.
+pub(super) fn box_name(id: ProcessId) -> String {
+    format!(
+        "{}-{}.{}",
+        id.pid,
+        id.start_ticks,
+        crate::store::BOX_EXTENSION
+    )
+}
+
+/// The kernel shows 0 instead of the wait status of somebody else's process.
+fn may_read_status(pid: u32) -> bool {
+    let own = rustix::process::geteuid();
+    own.is_root()
+        || fs::metadata(format!("/proc/{pid}")).is_ok_and(|meta| meta.uid() == own.as_raw())
+}

@@ -1,0 +1,173 @@
+//! Every process of the tree is seen, also those the program lost.
+
+use outlive_diagnose::facts::{EndStatus, ProcessFacts, StatusSource};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::context::{Context, python, text};
+
+/// Waits until the supervisor has opened a file of the process, which means that it watches it.
+const UNTIL_WATCHED: &str = "\
+import os, signal, sys
+def until_watched(pid, supervisor):
+    folder = f'/proc/{supervisor}/fd'
+    while True:
+        for name in os.listdir(folder):
+            try:
+                if os.readlink(f'{folder}/{name}') == f'/proc/{pid}/statm':
+                    return
+            except FileNotFoundError:
+                pass
+        os.sched_yield()
+";
+
+fn run_python(context: &Context, body: &str) -> String {
+    let script = format!("{UNTIL_WATCHED}{body}");
+    let output = context
+        .run()
+        .args(["--quiet", "--", python(), "-c", &script])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    text(&output.stdout).trim().to_owned()
+}
+
+fn process(context: &Context, pid: &str) -> ProcessFacts {
+    let facts = context.facts();
+    let pid: u32 = pid.parse().unwrap();
+    facts
+        .processes
+        .into_iter()
+        .find(|process| process.id.pid == pid)
+        .unwrap()
+}
+
+#[test]
+fn the_program_is_listed_with_its_end() {
+    let context = Context::new();
+    let pid = run_python(&context, "print(os.getpid())");
+    let root = process(&context, &pid);
+    assert_eq!(root.status, Some(EndStatus::Exited(0)));
+    assert_eq!(root.status_source, StatusSource::Waited);
+    assert_eq!(context.facts().root, root.id);
+    assert!(context.facts().ended_at.is_some());
+}
+
+#[test]
+fn a_killed_worker_is_recorded_with_its_signal() {
+    let context = Context::new();
+    let pid = run_python(
+        &context,
+        "
+worker = os.fork()
+if worker == 0:
+    while True:
+        signal.pause()
+until_watched(worker, os.getppid())
+os.kill(worker, signal.SIGKILL)
+os.waitpid(worker, 0)
+print(worker)
+",
+    );
+    let worker = process(&context, &pid);
+    assert_eq!(worker.status, Some(EndStatus::Signaled(9)));
+    assert!(
+        matches!(
+            worker.status_source,
+            StatusSource::Zombie | StatusSource::Pidfd
+        ),
+        "{:?}",
+        worker.status_source
+    );
+    assert!(worker.ended_at.unwrap() > worker.seen_at);
+}
+
+#[test]
+fn a_worker_nobody_waits_for_is_recorded_too() {
+    let context = Context::new();
+    let pid = run_python(
+        &context,
+        "
+reader, writer = os.pipe()
+supervisor = os.getppid()
+worker = os.fork()
+if worker == 0:
+    until_watched(os.getpid(), supervisor)
+    os._exit(9)
+os.close(writer)
+os.read(reader, 1)
+print(worker)
+",
+    );
+    assert_eq!(process(&context, &pid).status, Some(EndStatus::Exited(9)));
+}
+
+#[test]
+fn an_orphan_is_adopted_and_its_end_recorded() {
+    let context = Context::new();
+    let pid = run_python(
+        &context,
+        "
+reader, writer = os.pipe()
+supervisor = os.getppid()
+between = os.fork()
+if between == 0:
+    orphan = os.fork()
+    if orphan == 0:
+        while os.getppid() != supervisor:
+            os.sched_yield()
+        os.write(writer, str(os.getpid()).encode())
+        os._exit(7)
+    os._exit(0)
+os.close(writer)
+os.waitpid(between, 0)
+print(os.read(reader, 32).decode())
+os.read(reader, 1)
+",
+    );
+    let orphan = process(&context, &pid);
+    assert_eq!(orphan.status, Some(EndStatus::Exited(7)));
+    assert_eq!(orphan.status_source, StatusSource::Waited);
+}
+
+#[test]
+fn a_process_left_behind_does_not_keep_the_run_open() {
+    let context = Context::new();
+    let output = context
+        .run()
+        .args([
+            "--",
+            "sh",
+            "-c",
+            "sleep 600 </dev/null >/dev/null 2>&1 & echo $!",
+        ])
+        .output()
+        .unwrap();
+    let pid = text(&output.stdout).trim();
+    assert_eq!(process(&context, pid).status, None);
+    assert!(
+        context
+            .facts()
+            .remarks
+            .contains(&"1 process lives on".to_owned())
+    );
+    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn outlives_own_helper_is_not_part_of_the_tree() {
+    let context = Context::new();
+    let children = run_python(
+        &context,
+        "
+supervisor = os.getppid()
+until_watched(os.getpid(), supervisor)
+print(open(f'/proc/{supervisor}/task/{supervisor}/children').read())
+",
+    );
+    assert_eq!(
+        children.split_ascii_whitespace().count(),
+        2,
+        "the program and the helper"
+    );
+    assert_eq!(context.facts().processes.len(), 1);
+}
