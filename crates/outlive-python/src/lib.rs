@@ -1,1 +1,29 @@
-//! Placeholder, replaced at once.
+//! `outlive._native`: what Python code can ask of a black box. Wrappers only: one file a wrapped
+//! type, no decision about memory or death is taken here.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod exception;
+mod identity;
+mod recording;
+mod sample;
+mod stack;
+mod totals;
+
+use pyo3::prelude::*;
+
+/// The extension module; `outlive` re-exports its names.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(recording::read, module)?)?;
+    module.add_class::<recording::Recording>()?;
+    module.add_class::<identity::Identity>()?;
+    module.add_class::<totals::Totals>()?;
+    module.add_class::<stack::Stack>()?;
+    module.add_class::<stack::Frame>()?;
+    module.add_class::<sample::Sample>()?;
+    module.add_class::<exception::UncaughtException>()?;
+    error::add_to(module)
+}

@@ -1,0 +1,225 @@
+"""Types of the Rust extension. All times are nanoseconds, all sizes bytes."""
+
+from os import PathLike
+
+__version__: str
+
+class OutliveError(Exception):
+    """Base of all errors that Outlive raises."""
+
+class NotABlackBoxError(OutliveError):
+    """The file is not a black box."""
+
+class FormatTooNewError(OutliveError):
+    """The black box was written by a later version of Outlive."""
+
+class CommandError(OutliveError):
+    """The `outlive` command could not answer."""
+
+class Identity:
+    """Who a black box is about."""
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+    @property
+    def ppid(self) -> int:
+        """Parent's process id."""
+    @property
+    def start_ticks(self) -> int:
+        """Start time in clock ticks since boot; with the pid it names the process for good."""
+    @property
+    def monotonic(self) -> int:
+        """`CLOCK_MONOTONIC` when the box was made."""
+    @property
+    def realtime(self) -> int:
+        """`CLOCK_REALTIME` at that instant."""
+    @property
+    def python(self) -> tuple[int, int, int] | None:
+        """Version of the interpreter, `None` when none was seen."""
+    @property
+    def attribution(self) -> str:
+        """Whether lines can be named: `on`, `pending`, `mismatch`, `unsupported`, `unknown`."""
+    @property
+    def forked_from(self) -> int:
+        """The pid it was forked from, or 0."""
+    @property
+    def exe(self) -> str:
+        """Executable."""
+    @property
+    def argv(self) -> list[str]:
+        """Arguments."""
+    @property
+    def cwd(self) -> str:
+        """Working directory."""
+
+class Totals:
+    """Sums over a process."""
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes live at the end."""
+    @property
+    def peak_bytes(self) -> int:
+        """Highest value of `live_bytes`."""
+    @property
+    def peak_time(self) -> int:
+        """`CLOCK_MONOTONIC` of that."""
+    @property
+    def total_bytes(self) -> int:
+        """Bytes ever acquired."""
+    @property
+    def total_count(self) -> int:
+        """Recorded acquisitions."""
+    @property
+    def live_count(self) -> int:
+        """Blocks live at the end."""
+    @property
+    def lost_events(self) -> int:
+        """Events counted on the stack `other` because a table was full or busy."""
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes whose release could not be seen."""
+
+class Frame:
+    """One frame of a stack."""
+
+    @property
+    def file(self) -> str:
+        """File, as the interpreter names it."""
+    @property
+    def line(self) -> int | None:
+        """Line, when it is known."""
+    @property
+    def function(self) -> str:
+        """Qualified name of the function."""
+
+class Stack:
+    """A stack and what it holds."""
+
+    @property
+    def kind(self) -> str:
+        """What it describes: `python`, `native`, `startup`, `other` or `unknown`."""
+    @property
+    def frames(self) -> list[Frame]:
+        """Frames, innermost first."""
+    @property
+    def thread(self) -> str:
+        """Name of the thread, for stacks without Python frames."""
+    @property
+    def library(self) -> str:
+        """Library that asked for the memory."""
+    @property
+    def live_bytes(self) -> int:
+        """Bytes live at the end."""
+    @property
+    def live_count(self) -> int:
+        """Blocks live at the end."""
+    @property
+    def peak_bytes(self) -> int:
+        """Highest value of `live_bytes`."""
+    @property
+    def at_peak_bytes(self) -> int:
+        """Bytes it held when the process was at its peak."""
+    @property
+    def total_bytes(self) -> int:
+        """Bytes ever acquired."""
+    @property
+    def largest(self) -> int:
+        """Largest single request."""
+    @property
+    def exact(self) -> bool:
+        """Whether every byte was counted; otherwise the figures are estimates."""
+
+class Sample:
+    """What a process used at one instant; `None` where it is not known."""
+
+    @property
+    def time(self) -> int:
+        """`CLOCK_MONOTONIC`."""
+    @property
+    def resident(self) -> int | None:
+        """Resident bytes."""
+    @property
+    def proportional(self) -> int | None:
+        """Proportional set size."""
+    @property
+    def cgroup_use(self) -> int | None:
+        """Use of the tightest memory cgroup, without reclaimable cache."""
+    @property
+    def cgroup_limit(self) -> int | None:
+        """Its limit."""
+    @property
+    def available(self) -> int | None:
+        """`MemAvailable` of the machine."""
+    @property
+    def swapped(self) -> int | None:
+        """Swapped-out bytes."""
+
+class UncaughtException:
+    """An exception that nothing caught."""
+
+    @property
+    def kind(self) -> str:
+        """Where it was seen: `main`, `thread`, `unraisable` or `unknown`."""
+    @property
+    def time(self) -> int:
+        """`CLOCK_MONOTONIC`."""
+    @property
+    def tid(self) -> int:
+        """Thread id."""
+    @property
+    def thread(self) -> str:
+        """Name of the thread."""
+    @property
+    def type_name(self) -> str:
+        """Its type."""
+    @property
+    def message(self) -> str:
+        """Its message."""
+    @property
+    def traceback(self) -> list[str]:
+        """One line a frame, innermost last: `file:line in function`."""
+
+class Recording:
+    """A black box: the recording of one process."""
+
+    @property
+    def version(self) -> int:
+        """The format version of the file."""
+    @property
+    def is_complete(self) -> bool:
+        """Whether the file is as long as its own table says; a shorter one gives less."""
+    @property
+    def identity(self) -> Identity:
+        """Who the box is about."""
+    @property
+    def totals(self) -> Totals:
+        """Sums over the process."""
+    @property
+    def stacks(self) -> list[Stack]:
+        """All stacks, largest live bytes first."""
+    @property
+    def samples(self) -> list[Sample]:
+        """The time line, oldest first."""
+    @property
+    def exceptions(self) -> list[UncaughtException]:
+        """Exceptions that nothing caught, oldest first."""
+    @property
+    def stderr_tail(self) -> str:
+        """The last bytes that went to standard error, as far as the recorder saw them."""
+
+def read(path: str | PathLike[str]) -> Recording:
+    """Reads a black box.
+
+    Args:
+        path: A `.box` file of a run's folder.
+
+    Returns:
+        The recording; of a file that was cut off, what can still be read.
+
+    Raises:
+        OSError: The file cannot be opened.
+        NotABlackBoxError: The file is not a black box.
+        FormatTooNewError: The box was written by a later version of Outlive.
+    """

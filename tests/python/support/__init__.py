@@ -1,0 +1,1 @@
+"""What the tests share: victims started three ways, black boxes, interpreters, cgroups."""

@@ -1,0 +1,73 @@
+"""Every kind of line that can hold memory is named rightly, on every supported CPython."""
+
+import runpy
+
+import pytest
+
+from support.lab import holders_of, marked_lines
+from support.paths import SCRIPTS
+
+SCRIPT = SCRIPTS / "lines.py"
+SIZES = runpy.run_path(str(SCRIPT))["SIZES"]
+# The function that holds each block, as Python itself names it; versions differ in two places.
+FUNCTIONS = {
+    "plain": {"plain"},
+    "comprehension": {"comprehension", "comprehension.<locals>.<listcomp>", "<listcomp>"},
+    "generator": {"blocks"},
+    "generator_expression": {"generators.<locals>.<genexpr>", "<genexpr>"},
+    "coroutine": {"coroutine"},
+    "decorated": {"decorated"},
+    "lambda": {"lambdas.<locals>.<lambda>", "<lambda>"},
+    "method": {"Holder.__init__", "__init__"},
+    "exécuté": {"exécuté"},
+    "deep": {"deep"},
+}
+DEEPEST_FOLLOWED = 96
+
+
+@pytest.fixture
+def recording(lab, interpreter):
+    ended = interpreter.hooked(lab, SCRIPT)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    recording = lab.box()
+    assert recording.identity.attribution == "on"
+    assert "%d.%d" % recording.identity.python[:2] == interpreter.version
+    return recording
+
+
+def holder(recording, name):
+    found = holders_of(recording, SIZES[name])
+    assert len(found) == 1, f"{name}: {found}"
+    return found[0]
+
+
+def test_every_kind_of_line_is_named(recording, lab, interpreter):
+    lines = marked_lines(SCRIPT)
+    file = str(interpreter.inside(lab, lab.folder / SCRIPT.name))
+    places = {name: holder(recording, name).frames[0] for name in SIZES}
+    named = {name: (frame.file, frame.line) for name, frame in places.items()}
+    expected = {name: (file, lines.get(name)) for name in SIZES}
+    # These are held by a helper, or by code that has no file.
+    expected["multi_line_call"] = (file, lines["take"])
+    expected["exec"] = ("<made up>", 3)
+    expected["after_long_table"] = ("<long>", 3002)
+    assert named == expected
+    functions = {name: places[name].function for name in FUNCTIONS}
+    assert all(functions[name] in FUNCTIONS[name] for name in FUNCTIONS), functions
+    caller = holder(recording, "multi_line_call").frames[1]
+    assert caller.line == lines["multi_line_call"]
+
+
+def test_held_bytes_are_exact(recording):
+    for name, size in SIZES.items():
+        found = holder(recording, name)
+        assert found.exact
+        assert size <= found.live_bytes <= size + 64, name
+        assert found.live_count == 1, name
+
+
+def test_a_deep_stack_keeps_its_innermost_frames(recording):
+    lines = marked_lines(SCRIPT)
+    frames = holder(recording, "deep").frames
+    assert len(frames) == DEEPEST_FOLLOWED
+    assert [frame.line for frame in frames[1:]] == [lines["recursion"]] * (DEEPEST_FOLLOWED - 1)

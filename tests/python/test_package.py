@@ -1,0 +1,104 @@
+"""The installed package: the command, `python -m outlive`, and the Python interface."""
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import outlive
+
+# A size that nothing else asks for, to find the line again.
+RARE_SIZE = 12_345_678
+HOLDING = f"kept = bytearray({RARE_SIZE}); raise SystemExit(3)"
+
+
+def run_module(*words):
+    """Runs `python -m outlive` with these words."""
+    command = [sys.executable, "-m", "outlive", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """The black boxes of a program that kept memory and ended with code 3."""
+    monkeypatch.setenv("OUTLIVE_HOME", str(tmp_path))
+    finished = run_module("run", "--quiet", "--", sys.executable, "-c", HOLDING)
+    assert (finished.returncode, finished.stderr) == (3, "")
+    return sorted(tmp_path.glob("runs/*/*.box"))
+
+
+def test_the_module_is_the_command():
+    finished = run_module("--version")
+    assert finished.stdout == f"outlive {outlive.__version__}\n"
+    assert run_module("no-such-command").returncode == 2
+
+
+def test_the_command_is_native_code():
+    # Started by the installer's own file, not by a Python script that would cost its start-up.
+    program = Path(sys.executable).parent / "outlive"
+    assert program.read_bytes()[:4] == b"\x7fELF"
+    assert os.access(program, os.X_OK)
+
+
+def test_a_box_names_its_process_and_the_line_that_held_memory(recorded):
+    [path] = recorded
+    recording = outlive.read(path)
+    assert recording.is_complete
+    assert path.name == f"{recording.identity.pid}-{recording.identity.start_ticks}.box"
+    assert recording.identity.argv[-1] == HOLDING
+    assert recording.identity.python == sys.version_info[:3]
+    assert recording.totals.peak_bytes >= RARE_SIZE
+    [holder] = [stack for stack in recording.stacks if stack.largest >= RARE_SIZE]
+    assert holder.kind == "python"
+    assert (holder.frames[0].file, holder.frames[0].line) == ("<string>", 1)
+
+
+def test_why_gives_the_verdict_as_data(recorded):
+    assert len(recorded) == 1
+    answer = outlive.why()
+    assert set(answer["verdict"]) >= {"id", "confidence", "summary", "evidence", "ruled_out"}
+    assert {"first_death", "memory", "holders", "processes"} <= set(answer)
+
+
+def test_why_says_that_there_is_no_such_run(recorded):
+    assert len(recorded) == 1
+    with pytest.raises(outlive.CommandError, match="No run `nonesuch`"):
+        outlive.why("nonesuch")
+
+
+def test_a_missing_file_is_an_os_error_with_its_name(tmp_path):
+    missing = tmp_path / "missing.box"
+    with pytest.raises(FileNotFoundError) as caught:
+        outlive.read(missing)
+    assert caught.value.filename == str(missing)
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 4096])
+def test_another_file_is_not_a_black_box(tmp_path, content):
+    path = tmp_path / "other.box"
+    path.write_bytes(content)
+    with pytest.raises(outlive.NotABlackBoxError, match=r"other\.box"):
+        outlive.read(path)
+
+
+def test_a_box_of_a_later_format_is_refused_with_both_versions(recorded, tmp_path):
+    [path] = recorded
+    later = bytearray(path.read_bytes())
+    later[8:12] = struct.pack("<I", 99)
+    copy = tmp_path / "later.box"
+    copy.write_bytes(later)
+    with pytest.raises(outlive.FormatTooNewError, match="format 99, this Outlive reads up to 1"):
+        outlive.read(copy)
+
+
+def test_a_box_that_was_cut_off_gives_what_is_left(recorded, tmp_path):
+    [path] = recorded
+    copy = tmp_path / "cut.box"
+    copy.write_bytes(path.read_bytes()[: 1 << 16])
+    recording = outlive.read(copy)
+    assert not recording.is_complete
+    assert recording.identity.pid == outlive.read(path).identity.pid
+    assert recording.samples == []

@@ -1,0 +1,50 @@
+//! `cargo xtask bench`: what Outlive costs, as ratios to the same program without it and beside
+//! its peers, measured in one session. `benches/README.md` tells the method.
+
+mod figures;
+mod instructions;
+mod measurement;
+mod memory;
+mod options;
+mod overhead;
+mod report;
+mod results;
+mod stage;
+mod statistics;
+mod tool;
+mod why;
+mod workload;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+Usage: cargo xtask bench NAME [OPTIONS]
+
+  overhead   time, processor time, instructions and memory, bare and under every tool
+  memory     resident memory and start-up time that recording adds to a process
+  why        time of `outlive why` on full and on ordinary black boxes
+
+  --rounds N         at most N rounds (default: 60)
+  --peer-rounds N    rounds in which the peers take part (default: 3)
+  --minutes N        at most N minutes a workload (default: 20)
+  --only NAME[,NAME] these workloads
+  --tools NAME[,…]   of bare, outlive, memray, fil, scalene (default: all)
+  --quick            small workloads, three rounds, nothing kept: shows that the harness works
+  --python PATH      an interpreter that has the requirements (default: .cache/bench-venv)
+  --outlive PATH     a built tool, its hook library beside it (default: builds one)
+";
+
+/// Runs the benchmark that the first word names.
+pub(crate) fn main(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{USAGE}");
+        return Ok(());
+    };
+    let options = options::Options::parse(rest)?;
+    match name.as_str() {
+        "overhead" => overhead::main(&options),
+        "memory" => memory::main(&options),
+        "why" => why::main(&options),
+        _ => bail!("Unknown benchmark `{name}`\nhint: `cargo xtask bench` lists them"),
+    }
+}
