@@ -85,6 +85,8 @@ pub struct ThreadStack {
     pub tid: u32,
     /// Its name.
     pub name: String,
+    /// The innermost line the user wrote.
+    pub own: Option<Place>,
     /// Where it was.
     pub frames: Vec<Place>,
 }
@@ -321,24 +323,23 @@ fn threads(
     let (Some(recording), Some(fatal)) = (recording, fatal) else {
         return Vec::new();
     };
-    fatal
-        .threads
-        .iter()
-        .map(|thread| ThreadStack {
-            tid: thread.tid,
-            name: thread.name.clone(),
-            frames: match recording.stack(thread.stack).filter(|stack| stack.id != 0) {
-                Some(stack) => places.frames(&stack, FRAMES_SHOWN),
-                None => Vec::new(),
-            },
+    let threads = fatal.threads.iter();
+    threads
+        .map(|thread| {
+            let stack = recording.stack(thread.stack).filter(|stack| stack.id != 0);
+            ThreadStack {
+                tid: thread.tid,
+                name: thread.name.clone(),
+                own: stack.as_ref().map(|stack| places.of_stack(stack)),
+                frames: stack.map_or_else(Vec::new, |it| places.frames(&it, FRAMES_SHOWN)),
+            }
         })
         .collect()
 }
 
 fn struck_at(thread: &ThreadStack) -> Option<String> {
     let innermost = thread.frames.first()?;
-    let own = thread.frames.iter().find(|frame| frame.is_user_code());
-    Some(match own {
+    Some(match &thread.own {
         Some(own) if own != innermost => {
             format!(
                 "Python was at {}, called at {}",

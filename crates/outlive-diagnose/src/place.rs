@@ -70,11 +70,6 @@ impl Place {
         }
     }
 
-    /// Whether the user wrote it, as far as the file's name tells.
-    pub fn is_user_code(&self) -> bool {
-        matches!(self, Self::Line { file, .. } if is_user_file(file))
-    }
-
     /// `file:line` that created the thread, where that is known.
     pub fn created_at(&self) -> Option<&str> {
         match self {

@@ -209,6 +209,8 @@ fn library(case: &Case<'_>, logged: Option<&Fault>) -> Option<String> {
     recorded
         .filter(|name| !name.is_empty())
         .or_else(|| logged.and_then(|fault| fault.library.as_deref()))
+        // Code made at run time lies in `/dev/zero` or `[anon]`, which are no libraries.
+        .filter(|path| !path.ends_with("dev/zero") && !path.starts_with('['))
         .map(|path| path.rsplit('/').next().unwrap_or(path).to_owned())
 }
 

@@ -45,15 +45,16 @@ pub(super) fn seccomp(case: &Case<'_>) -> Option<Verdict> {
 
 /// The limit of processor time.
 pub(super) fn cpu(case: &Case<'_>) -> Option<Verdict> {
-    let (soft, hard) = case.victim.limits.cpu;
+    let (_, hard) = case.victim.limits.cpu;
     let used = case.victim.cpu_time;
     // The last look is up to a sample old, and several threads use several seconds a second.
     let reached = |limit: u64| {
         let slack = 2 * SECOND + limit.saturating_mul(SECOND) / 20;
         used.saturating_add(slack) >= limit.saturating_mul(SECOND)
     };
+    // The kernel raises the soft limit by a second with each SIGXCPU: its figure is not the user's.
     let (limit, confidence) = if case.died_of(signal::XCPU) {
-        (soft.or(hard), Confidence::Proved)
+        (None, Confidence::Proved)
     } else if case.died_of(signal::KILL) && hard.is_some_and(reached) {
         (hard, Confidence::Likely)
     } else {

@@ -50,11 +50,11 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
         Confidence::Unproved
     };
     let mut summary = format!("Somebody sent SIGKILL to {}", case.who());
-    if !checked {
-        summary.push_str("; whether it was the kernel cannot be told here");
+    summary.push_str(if checked {
+        "; the kernel left no trace of having done it"
     } else {
-        summary.push_str("; the kernel left no trace of having done it");
-    }
+        "; whether it was the kernel cannot be told here"
+    });
     let mut verdict = Verdict::new(VerdictId::KilledFromOutside, confidence, summary)
         .because(case.status_line())
         .because_all(counter_lines(case.run));

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::cli::RunArguments;
 use crate::env;
@@ -89,6 +89,15 @@ fn prepare(box_size: u64) -> Result<Prepared> {
             env::HOOK_LIBRARY
         )
     })?;
+    if hook
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .any(|byte| b": \t\n".contains(byte))
+    {
+        let path = hook.display();
+        bail!("`{path}` cannot be preloaded: its path has a space or a colon");
+    }
     let store = Store::from_env()?;
     let run = store.create()?;
     if let Err(error) = require_space(&run.directory, box_size) {
@@ -110,7 +119,7 @@ fn require_space(directory: &Path, box_size: u64) -> Result<()> {
     let free = space.f_bavail * space.f_frsize;
     if free < box_size {
         let place = directory.parent().unwrap_or(directory).display();
-        anyhow::bail!(
+        bail!(
             "Disk full: {} MiB free in `{place}`, a black box takes {} MiB",
             free >> 20,
             box_size >> 20

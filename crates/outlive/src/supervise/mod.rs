@@ -130,19 +130,20 @@ impl Supervisor {
                 recorder.signal(decision);
             }
         }
+        let mut has_bad_end = false;
         if let Some(recorder) = &mut self.recorder {
             if has_child_ended {
                 recorder.adopt_children(now);
             }
-            recorder.ended(&ended, now);
+            has_bad_end = recorder.ended(&ended, now);
         }
         let status = self.reap();
-        if let Some(recorder) = &mut self.recorder {
-            if !ended.is_empty() && status.is_none() {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| status.is_none()) {
+            if has_bad_end {
                 // The counters of this very moment prove who did it.
                 recorder.refresh();
             }
-            if status.is_none() && now >= recorder.due_at() {
+            if now >= recorder.due_at() {
                 recorder.sample(now);
             }
         }

@@ -132,8 +132,11 @@ impl Recorder {
         self.is_changed = true;
     }
 
-    /// Processes at these places of [`Self::pidfds`] have ended; zombies are still there.
-    pub(super) fn ended(&mut self, places: &[usize], now: u64) {
+    /// Processes at these places of [`Self::pidfds`] have ended; zombies are still there. True
+    /// when one of them ended badly, for all that is known.
+    pub(super) fn ended(&mut self, places: &[usize], now: u64) -> bool {
+        let mut has_bad_end = false;
+        self.is_changed |= !places.is_empty();
         for place in places.iter().rev() {
             let watched = self.alive.swap_remove(*place);
             if let Some(facts) = self.facts.processes.get_mut(watched.place) {
@@ -145,8 +148,10 @@ impl Recorder {
                 } else {
                     self.unexplained.push(watched);
                 }
+                has_bad_end |= facts.status != Some(EndStatus::Exited(0));
             }
         }
+        has_bad_end
     }
 
     /// A child of the supervisor was waited for.

@@ -34,3 +34,15 @@ fn a_library_that_is_missing() {
     let line = "outlive: Not recorded: `liboutlive_hook.so` not found";
     check("OUTLIVE_HOOK_LIBRARY", "/nowhere/liboutlive_hook.so", line);
 }
+
+#[test]
+fn a_library_whose_path_the_loader_would_split() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("my library.so");
+    fs_err::write(&library, "").unwrap();
+    let line = format!(
+        "outlive: Not recorded: `{}` cannot be preloaded",
+        library.display()
+    );
+    check("OUTLIVE_HOOK_LIBRARY", library.to_str().unwrap(), &line);
+}
