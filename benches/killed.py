@@ -1,6 +1,6 @@
 """Runs a workload in this process, then ends as a process ends that the kernel kills.
 
-    killed.py NAME [--small]
+Usage: `killed.py NAME [--small]`.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Runs one command and prints what it cost, as one JSON line.
 
-    measure.py [--memory] [--cwd FOLDER] -- COMMAND…
+Usage: `measure.py [--memory] [--cwd FOLDER] -- COMMAND…`.
 
 Wall and processor time come from `wait4`: the process and every descendant that was waited for.
 With `--memory` the tree is looked at 25 times a second for its anonymous memory; that

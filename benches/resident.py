@@ -1,6 +1,6 @@
 """Runs a workload in this process, then prints the memory the process has resident, as JSON.
 
-    resident.py NAME [--small]
+Usage: `resident.py NAME [--small]`.
 
 Pages of the frameworks' files come and go with the page cache, so they say nothing; what counts is
 anonymous and shared memory, without the pages of black boxes, and the recorder's own library.

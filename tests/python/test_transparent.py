@@ -26,9 +26,8 @@ PROGRAMS = {
     "recursion": "def f(): f()\nf()",
     "atexit": "import atexit; atexit.register(print, 'bye'); raise SystemExit(9)",
     "excepthook": "import sys; sys.excepthook = lambda *a: print('mine', a[1]); 1 / 0",
-    "environment": "import os; print(sorted(k for k in os.environ if not k.startswith('OUTLIVE'))"
-    " == sorted(k for k in os.environ if not k.startswith('OUTLIVE')))",
-    "modules": "import sys; print(sorted(sys.modules))",
+    # The one module that recording imports is built in and has no effect of its own.
+    "modules": "import sys; print(sorted(set(sys.modules) - {'atexit'}))",
     "handlers": "import signal; print([signal.getsignal(n) for n in range(1, 32)])",
     "refcounts": "import gc, sys; gc.collect(); print(sys.getrefcount(sys), len(dir(__builtins__)))",
     "trace": "import sys; print(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit())",

@@ -18,7 +18,7 @@ const FAILED_EXIT_WINDOW: u64 = 60_000_000_000;
 /// How long before the root's own violent end a child's violent end still explains it. Collective
 /// operations wait up to half an hour for a dead peer, then abort.
 const ABORT_WINDOW: u64 = 7_200_000_000_000;
-/// How many boxes are opened to find ends that the supervisor did not see.
+/// How many processes are asked for their own fatal signal where nobody saw their end.
 const BOXES_ASKED: usize = 6;
 
 /// Whether the run is over.
@@ -60,24 +60,29 @@ impl Tree {
     /// Takes the supervisor's list and asks the black boxes where it has gaps.
     pub fn new(run: &RunFacts, boxes: &dyn BlackBoxes, liveness: Liveness) -> Self {
         let mut processes = run.processes.clone();
-        // While the run goes on, no end is no gap.
-        let mut asked = if liveness == Liveness::Running {
-            BOXES_ASKED
-        } else {
+        // While the run goes on, most processes without an end are simply alive, and opening the
+        // box of each is dear; those that ended unseen were waited for by their parents.
+        let mut own_boxes = if liveness == Liveness::Running {
             0
+        } else {
+            BOXES_ASKED
         };
         for index in 0..processes.len() {
-            let unknown = processes
+            if processes
                 .get(index)
-                .is_some_and(|process| process.status.is_none());
-            if unknown && asked < BOXES_ASKED {
-                asked += 1;
-                let found = status_from_boxes(&processes, index, boxes);
-                if let (Some(process), Some((status, time))) = (processes.get_mut(index), found) {
-                    process.status = Some(status);
-                    process.status_source = StatusSource::Parent;
-                    process.ended_at = process.ended_at.or(Some(time));
-                }
+                .is_none_or(|process| process.status.is_some())
+            {
+                continue;
+            }
+            let mut found = status_from_parent(&processes, index, boxes);
+            if found.is_none() && own_boxes > 0 {
+                own_boxes -= 1;
+                found = status_from_own_box(&processes, index, boxes);
+            }
+            if let (Some(process), Some((status, time))) = (processes.get_mut(index), found) {
+                process.status = Some(status);
+                process.status_source = StatusSource::Parent;
+                process.ended_at = process.ended_at.or(Some(time));
             }
         }
         let root = processes
@@ -222,31 +227,36 @@ fn is_fine(status: EndStatus) -> bool {
     status == EndStatus::Exited(0)
 }
 
-/// The process's own fatal signal, or what its parent saw when it waited for it.
-fn status_from_boxes(
+/// The process's own fatal signal.
+fn status_from_own_box(
+    processes: &[ProcessFacts],
+    index: usize,
+    boxes: &dyn BlackBoxes,
+) -> Option<(EndStatus, u64)> {
+    let recording = boxes.open(processes.get(index)?.id)?;
+    let fatal = recording.fatal_signals().into_iter().next()?;
+    Some((EndStatus::Signaled(fatal.signal), fatal.time))
+}
+
+/// What its parent saw when it waited for it.
+fn status_from_parent(
     processes: &[ProcessFacts],
     index: usize,
     boxes: &dyn BlackBoxes,
 ) -> Option<(EndStatus, u64)> {
     let process = processes.get(index)?;
-    let own = boxes.open(process.id).and_then(|recording| {
-        let fatal = recording.fatal_signals().into_iter().next()?;
-        Some((EndStatus::Signaled(fatal.signal), fatal.time))
-    });
-    own.or_else(|| {
-        let parent = processes.iter().find(|it| it.id.pid == process.parent)?;
-        let reaped = boxes
-            .open(parent.id)?
-            .children()
-            .into_iter()
-            .rev()
-            .find(|child| {
-                child.kind == Some(ChildKind::Reaped)
-                    && child.pid == process.id.pid
-                    && child.time >= process.seen_at
-            })?;
-        Some((signal::from_wait_word(reaped.status)?, reaped.time))
-    })
+    let parent = processes.iter().find(|it| it.id.pid == process.parent)?;
+    let reaped = boxes
+        .open(parent.id)?
+        .children()
+        .into_iter()
+        .rev()
+        .find(|child| {
+            child.kind == Some(ChildKind::Reaped)
+                && child.pid == process.id.pid
+                && child.time >= process.seen_at
+        })?;
+    Some((signal::from_wait_word(reaped.status)?, reaped.time))
 }
 
 #[cfg(test)]

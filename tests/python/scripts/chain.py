@@ -20,7 +20,7 @@ if way == "end":
 if way == "shell":
     before = bytearray(3_000_017)  # mark: before
     print(os.getpid(), len(before), flush=True)
-    sys.exit(subprocess.call(["sh", "-c", 'sh -c \'"$0" "$1" "$2"\' "$@"', *again]))
+    sys.exit(subprocess.call(["sh", "-c", '"$0" "$@"; exit $?', *again]))
 if way == "exec":
     before = bytearray(3_000_017)
     print(os.getpid(), len(before), flush=True)

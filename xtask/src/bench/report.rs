@@ -246,10 +246,12 @@ fn count_ratio(results: &Results, count: &Count, part: fn(&Count) -> Option<u64>
 /// Peak memory of the tree and space of the output, in MiB.
 fn memory(results: &Results, workload: &Workload, tool: Tool) -> Option<(String, String)> {
     let cost = &watched(&results.runs, workload.name, tool)?.cost;
-    Some((
-        mebibytes(cost.peak_anonymous_bytes?),
-        mebibytes(cost.output_bytes),
-    ))
+    let peak = match workload.goal {
+        Goal::Ratio(_) => mebibytes(cost.peak_anonymous_bytes?),
+        // It ended before it could be looked at.
+        Goal::AddedMilliseconds(_) => "–".to_owned(),
+    };
+    Some((peak, mebibytes(cost.output_bytes)))
 }
 
 fn mebibytes(bytes: u64) -> String {

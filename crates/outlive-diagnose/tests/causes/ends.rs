@@ -2,7 +2,8 @@
 
 use outlive_diagnose::facts::EndStatus;
 use outlive_diagnose::{Confidence, Liveness, VerdictId};
-use outlive_record::write::FatalFacts;
+use outlive_record::kind::ChildKind;
+use outlive_record::write::{FatalFacts, StackId};
 
 use crate::scene::{GIB, MIB, ROOT, SECOND, Scene};
 
@@ -48,6 +49,17 @@ fn a_run_whose_worker_died_may_hang() {
         .expect(VerdictId::Hang, Confidence::Likely);
     assert_eq!(diagnosis.first_death.unwrap().facts.id.pid, 101);
     assert!(diagnosis.verdict.evidence[0].contains("Out of memory"));
+}
+
+#[test]
+fn a_worker_that_only_its_parent_saw_die_counts_too() {
+    let diagnosis = unfinished(Liveness::Running)
+        .process(101, ROOT, None, 0)
+        .with_box(ROOT, |writer| {
+            writer.add_child(ChildKind::Reaped, 50 * SECOND, 101, 9, StackId(0));
+        })
+        .expect(VerdictId::Hang, Confidence::Likely);
+    assert_eq!(diagnosis.first_death.unwrap().facts.id.pid, 101);
 }
 
 #[test]

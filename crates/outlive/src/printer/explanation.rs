@@ -101,8 +101,15 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
         Some(limit) => parts.push(format!("limit {} ({})", Size(limit), memory.limit_source)),
         None => parts.push("no limit known".to_owned()),
     }
-    parts.push(format!("peak {}", Size(memory.peak)));
-    parts.push(format!("at end {}", Size(memory.at_end)));
+    if memory.peak > 0 {
+        parts.push(format!("peak {}", Size(memory.peak)));
+        parts.push(format!("at end {}", Size(memory.at_end)));
+    } else if let Some(recorded) = memory.tracked_peak {
+        parts.push(format!(
+            "gone before its size was seen, recorded {}",
+            Size(recorded)
+        ));
+    }
     // Worth a word where other processes share the limit.
     let shared = memory
         .used_at_end
@@ -127,9 +134,10 @@ fn holder_lines(explanation: &Explanation, style: Style) -> Vec<String> {
     let Some(largest) = diagnosis.holders.first().map(|holder| holder.bytes(moment)) else {
         return Vec::new();
     };
-    let when = match moment {
-        Moment::End => "when it ended",
-        Moment::Peak => "when it held most",
+    let when = match (moment, diagnosis.verdict.id) {
+        (_, VerdictId::Running) => "now",
+        (Moment::End, _) => "when it ended",
+        (Moment::Peak, _) => "when it held most",
     };
     let pid = diagnosis.shown.map_or(0, |process| process.pid);
     let mut lines = vec![format!("by line, {when} (pid {pid}; ~ means estimated)")];
@@ -230,7 +238,7 @@ fn process_lines(explanation: &Explanation) -> Vec<String> {
     let is_large = |view: &&ProcessView| {
         !is_dead(view)
             && Some(view.facts.id) != diagnosis.shown
-            && view.facts.peak_resident >= diagnosis.memory.peak / 10
+            && view.facts.peak_resident >= (diagnosis.memory.peak / 10).max(WORTH_TELLING)
     };
     let mut large: Vec<&ProcessView> = diagnosis.processes.iter().filter(is_large).collect();
     large.sort_by_key(|view| std::cmp::Reverse(view.facts.peak_resident));
