@@ -41,12 +41,16 @@ pub struct Arena {
     pub mapping_lock: SpinLock,
     /// How often the thresholds were doubled because the table of live blocks filled up.
     pub coarseness: AtomicU32,
+    /// Not zero once the box has no room for another stack.
+    pub stacks_full: AtomicU32,
+    /// Not zero once the box has no room for another code object or its names.
+    pub codes_full: AtomicU32,
     /// Live blocks.
     pub live: LiveTable,
     /// Stacks by hash.
     pub stacks: Index<{ 1 << 17 }>,
     /// Code objects by address and fingerprint.
-    pub codes: Index<{ 1 << 15 }>,
+    pub codes: Index<{ 1 << 16 }>,
     /// Strings by content.
     pub strings: Index<{ 1 << 14 }>,
     /// Mapped ranges.

@@ -21,6 +21,8 @@ use crate::sys::peek::Checked;
 use crate::sys::thread::Thread;
 use crate::sys::{interpreter, library, peek, process};
 
+/// A code object that found no room: its number is out of range, and read as unknown.
+const NAMELESS: CodeId = CodeId(u32::MAX);
 /// Longest line table that is kept.
 const MAX_TABLE: usize = 1 << 16;
 
@@ -91,6 +93,9 @@ fn add_python_stack<M: Memory>(
     thread_state: usize,
     hash: u64,
 ) -> StackId {
+    if arena.stacks_full.load(Relaxed) != 0 {
+        return no_room(black_box);
+    }
     let Some(_held) = arena.intern_lock.lock() else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);
         return StackId(0);
@@ -127,7 +132,8 @@ fn add_python_stack<M: Memory>(
     add_stack(arena, black_box, &facts, hash, frames)
 }
 
-/// Writes a stack and indexes it. Called with the intern lock held.
+/// Writes a stack and indexes it. Called with the intern lock held. Once a stack finds no room,
+/// no other is tried: a full table must not make every event as dear as a first sight.
 fn add_stack(
     arena: &Arena,
     black_box: &BoxWriter,
@@ -135,10 +141,16 @@ fn add_stack(
     hash: u64,
     frames: &[(CodeId, u32)],
 ) -> StackId {
-    if let Some(added) = black_box.add_stack(stack, frames.iter().copied()) {
-        arena.stacks.add(hash, added.0);
-        return added;
+    let added = black_box.add_stack(stack, frames.iter().copied());
+    let indexed = added.is_some_and(|added| arena.stacks.add(hash, added.0));
+    if !indexed {
+        arena.stacks_full.store(1, Relaxed);
     }
+    added.unwrap_or_else(|| no_room(black_box))
+}
+
+/// Counted on stack 0.
+fn no_room(black_box: &BoxWriter) -> StackId {
     black_box.count_lost(facts::LOST_STACKS, 1);
     StackId(0)
 }
@@ -157,6 +169,10 @@ fn code_of<M: Memory>(
         .finish();
     if let Some(number) = arena.codes.find(hash) {
         return CodeId(number);
+    }
+    if arena.codes_full.load(Relaxed) != 0 {
+        black_box.count_lost(facts::LOST_CODES, 1);
+        return NAMELESS;
     }
     let field = |offset: u32| {
         memory
@@ -179,12 +195,13 @@ fn code_of<M: Memory>(
         fingerprint: place.fingerprint,
         address: place.code as u64,
     };
-    // Without room for codes the frame is a nameless one: number out of range, read as unknown.
-    let Some(added) = black_box.add_code(&code) else {
-        return CodeId(u32::MAX);
-    };
-    arena.codes.add(hash, added.0);
-    added
+    let added = black_box.add_code(&code);
+    let indexed = added.is_some_and(|added| arena.codes.add(hash, added.0));
+    if !indexed || black_box.is_out_of_strings() {
+        // The next one would not fit either, or would have no name.
+        arena.codes_full.store(1, Relaxed);
+    }
+    added.unwrap_or(NAMELESS)
 }
 
 /// Copies the line table of a code object into the box, through the kernel: tables are rare and
@@ -230,6 +247,9 @@ fn native_stack(arena: &Arena, black_box: &BoxWriter, thread: &Thread, caller: u
         .finish();
     if let Some(number) = arena.stacks.find(hash) {
         return StackId(number);
+    }
+    if arena.stacks_full.load(Relaxed) != 0 {
+        return no_room(black_box);
     }
     let Some(_held) = arena.intern_lock.lock() else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);

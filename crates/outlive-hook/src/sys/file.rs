@@ -147,6 +147,10 @@ fn map_box(file: &Descriptor, size: u64) -> Option<Region> {
             0,
         )
     }?;
+    // Pages are touched here and there: without this the kernel reads and zeroes whole
+    // neighbourhoods at the first touch of each section, milliseconds in all.
+    // SAFETY: advice about our own mapping.
+    unsafe { kernel!(libc::SYS_madvise, base.as_ptr(), size, libc::MADV_RANDOM) };
     // SAFETY: advice about our own mapping: a forked child gets a box of its own.
     unsafe { kernel!(libc::SYS_madvise, base.as_ptr(), size, libc::MADV_DONTFORK) };
     // SAFETY: page-aligned, `size` bytes long, and never unmapped.

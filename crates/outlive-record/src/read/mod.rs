@@ -18,6 +18,9 @@ use crate::kind::{Attribution, Origin};
 use crate::layout::{MAGIC, SECTION_COUNT, Section, SectionKind, VERSION, facts, header};
 use bytes::Bytes;
 
+/// Arguments that are told apart; an empty one takes more room here than in the file.
+const MAX_ARGUMENTS: usize = 1024;
+
 /// Why a file cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
@@ -211,6 +214,7 @@ impl<'a> Recording<'a> {
             argv: facts
                 .text(facts::ARGV, 8188)
                 .split_terminator('\0')
+                .take(MAX_ARGUMENTS)
                 .map(str::to_owned)
                 .collect(),
             cwd: facts.text(facts::CWD, 4092),

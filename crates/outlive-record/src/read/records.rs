@@ -1,7 +1,7 @@
 //! Events, samples, fatal signals, exceptions, children, standard error and notes, oldest first.
 
 use super::Recording;
-use super::bytes::Bytes;
+use super::bytes::{Bytes, into_text, text_of};
 use super::stacks::record_count;
 use crate::kind::{ChildKind, EventKind, ExceptionKind};
 use crate::layout::{
@@ -143,14 +143,14 @@ impl Recording<'_> {
             .unwrap_or(u64::MAX);
         samples.retain(|sample| sample.time < from);
         samples.extend(recent);
-        samples.sort_by_key(|sample| sample.time);
+        samples.sort_unstable_by_key(|sample| sample.time);
         samples
     }
 
     /// Fatal signals, first one first: a second one usually comes from handling the first.
     pub fn fatal_signals(&self) -> Vec<FatalSignal> {
         let section = self.part(SectionKind::Fatal);
-        (0..record_count(section, fatal::SIZE))
+        (0..record_count(section, fatal::SIZE).min(fatal::RECORDS))
             .filter_map(|index| section.slice(SECTION_HEADER + index * fatal::SIZE, fatal::SIZE))
             .map(Bytes)
             .filter(|at| at.u32(fatal::READY) != 0)
@@ -199,18 +199,15 @@ impl Recording<'_> {
         let data = section.0.get(SECTION_HEADER as usize..).unwrap_or(&[]);
         let kept = data.len() as u64;
         if written <= kept || kept == 0 {
-            let tail = data.get(..written as usize).unwrap_or(data);
-            return String::from_utf8_lossy(tail).into_owned();
+            return text_of(data.get(..written as usize).unwrap_or(data)).into_owned();
         }
-        let (newest, oldest) = data.split_at((written % kept) as usize);
-        let mut tail = oldest.to_vec();
-        tail.extend_from_slice(newest);
+        let mut tail = data.to_vec();
+        tail.rotate_left((written % kept) as usize);
         // The ring cut its oldest line somewhere; start at a whole one.
-        let start = tail
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .map_or(0, |place| place + 1);
-        String::from_utf8_lossy(tail.get(start..).unwrap_or(&tail)).into_owned()
+        if let Some(end_of_line) = tail.iter().position(|&byte| byte == b'\n') {
+            tail.drain(..=end_of_line);
+        }
+        into_text(tail)
     }
 
     fn whole_life(&self) -> Vec<Sample> {
@@ -236,14 +233,20 @@ impl Recording<'_> {
     ) -> Vec<T> {
         let section = self.part(kind);
         let capacity = (section.0.len() as u64).saturating_sub(SECTION_HEADER) / size;
-        let mut records: Vec<(u64, T)> = (0..capacity.min(section.u64(0)))
-            .filter_map(|index| {
-                let at = Bytes(section.slice(SECTION_HEADER + index * size, size)?);
-                let number = at.u64(0).checked_sub(1)?;
-                (number % capacity == index).then(|| (number, decode(number, at)))
-            })
-            .collect();
-        records.sort_by_key(|(number, _)| *number);
+        let numbered = |index: u64| {
+            let at = Bytes(section.slice(SECTION_HEADER + index * size, size)?);
+            let number = at.u64(0).checked_sub(1)?;
+            (number % capacity == index).then_some((number, at))
+        };
+        // Counted first and sorted in place: the records take no more room here than in the file.
+        let indices = 0..capacity.min(section.u64(0));
+        let mut records = Vec::with_capacity(indices.clone().filter_map(numbered).count());
+        records.extend(
+            indices
+                .filter_map(numbered)
+                .map(|(number, at)| (number, decode(number, at))),
+        );
+        records.sort_unstable_by_key(|(number, _)| *number);
         records.into_iter().map(|(_, record)| record).collect()
     }
 }

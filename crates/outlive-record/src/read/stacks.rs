@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Recording;
-use super::bytes::Bytes;
+use super::bytes::{Bytes, text_of};
 use crate::kind::StackKind;
 use crate::layout::{SECTION_HEADER, SectionKind, code, facts, frame, stack};
 use crate::lines::line_at;
@@ -122,8 +122,8 @@ impl<'a> Recording<'a> {
         Frame {
             code,
             offset,
-            file: String::from_utf8_lossy(self.string_bytes(record.u32(code::FILE))),
-            function: String::from_utf8_lossy(self.string_bytes(record.u32(code::NAME))),
+            file: text_of(self.string_bytes(record.u32(code::FILE))),
+            function: text_of(self.string_bytes(record.u32(code::NAME))),
             line: line_at(record.u32(code::FORMAT), table, first_line, offset),
             first_line,
         }
@@ -131,12 +131,12 @@ impl<'a> Recording<'a> {
 
     /// Name of the stack's thread, for stacks without Python frames; empty when not known.
     pub fn thread_name(&self, stack: &Stack) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.string_bytes(stack.thread))
+        text_of(self.string_bytes(stack.thread))
     }
 
     /// Path of the library that asked for the memory; empty when not known.
     pub fn library(&self, stack: &Stack) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.string_bytes(stack.library))
+        text_of(self.string_bytes(stack.library))
     }
 
     fn string_bytes(&self, id: u32) -> &'a [u8] {

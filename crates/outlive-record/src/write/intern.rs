@@ -143,6 +143,14 @@ impl BoxWriter {
         Some(StackId(index as u32))
     }
 
+    /// Whether a string was ever turned away.
+    pub fn is_out_of_strings(&self) -> bool {
+        self.region
+            .u64(self.fact(facts::LOST_STRINGS))
+            .load(Relaxed)
+            != 0
+    }
+
     /// How many stacks the box has room for.
     pub const fn stack_capacity(&self) -> u64 {
         self.section(SectionKind::Stacks).capacity(stack::SIZE)
