@@ -44,7 +44,9 @@ def test_the_allocator_is_not_among_what_it_calls():
 
 def test_no_panic_and_no_unwinding_is_left_in():
     names = [name for name, _ in symbols()] or [name for name, _ in symbols("--dynamic")]
-    guilty = re.compile(r"panick?ing|begin_panic|rust_panic|unwrap_failed|_Unwind_Resume|alloc_error")
+    guilty = re.compile(
+        r"panick?ing|begin_panic|rust_panic|unwrap_failed|_Unwind_Resume|alloc_error"
+    )
     assert [name for name in names if guilty.search(name)] == []
 
 

@@ -17,7 +17,7 @@ FUNCTIONS = {
     "generator_expression": {"generators.<locals>.<genexpr>", "<genexpr>"},
     "coroutine": {"coroutine"},
     "decorated": {"decorated"},
-    "lambda": {"lambdas.<locals>.<lambda>", "<lambda>"},
+    "lambda": {"lambdas.<locals>.<lambda>.<locals>.<lambda>", "<lambda>"},
     "method": {"Holder.__init__", "__init__"},
     "exécuté": {"exécuté"},
     "deep": {"deep"},
@@ -31,7 +31,7 @@ def recording(lab, interpreter):
     assert (ended.returncode, ended.stderr) == (0, b"")
     recording = lab.box()
     assert recording.identity.attribution == "on"
-    assert "%d.%d" % recording.identity.python[:2] == interpreter.version
+    assert ".".join(map(str, recording.identity.python[:2])) == interpreter.version
     return recording
 
 

@@ -87,13 +87,14 @@ def kill_once(folder, seconds):
 
 def test_three_hundred_kills_at_random_instants(tmp_path):
     instants = random.Random(SEED)
-    jobs = [(tmp_path / str(number), instants.uniform(0, LONGEST_SECONDS)) for number in range(KILLS)]
+    jobs = [
+        (tmp_path / str(number), instants.uniform(0, LONGEST_SECONDS)) for number in range(KILLS)
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(lambda job: kill_once(*job), jobs))
     assert {code for code, _ in results} == {-signal.SIGKILL}
     # Children were recorded too, not only the processes that were started.
     assert sum(boxes for _, boxes in results) > 2 * KILLS
-
 
 
 def kill_under_supervisor(lab, seconds):

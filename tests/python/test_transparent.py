@@ -29,7 +29,7 @@ PROGRAMS = {
     # The one module that recording imports is built in and has no effect of its own.
     "modules": "import sys; print(sorted(set(sys.modules) - {'atexit'}))",
     "handlers": "import signal; print([signal.getsignal(n) for n in range(1, 32)])",
-    "refcounts": "import gc, sys; gc.collect(); print(sys.getrefcount(sys), len(dir(__builtins__)))",
+    "references": "import gc, sys; gc.collect(); print(sys.getrefcount(sys), dir(__builtins__))",
     "trace": "import sys; print(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit())",
     "stderr closed": "import os; os.close(2); print('fine')",
 }

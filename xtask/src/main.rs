@@ -10,6 +10,7 @@
 mod bench;
 mod build;
 mod demo;
+mod fuzz;
 mod install;
 mod python;
 mod step;
@@ -27,6 +28,7 @@ Usage: cargo xtask COMMAND
 
   build            release CLI and hook library, side by side in target/release
   demo             builds, runs a script that is really killed, and explains its death
+  fuzz             reads damaged black boxes for `--minutes N`, 10 unless told
   install          builds the wheel and installs it into the current Python environment
   test [--quick]   every check, cheapest first; --quick leaves out the frameworks and pytest
   tidy             the rules of the house that no compiler checks
@@ -54,6 +56,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("bench", rest) => bench::main(rest),
         ("build", []) => build::main(),
         ("demo", []) => demo::main(),
+        ("fuzz", rest) => fuzz::main(rest),
         ("install", []) => install::main(),
         ("test", []) => test::main(test::Extent::Everything),
         ("test", [flag]) if flag == "--quick" => test::main(test::Extent::Quick),

@@ -53,6 +53,8 @@ pub struct RunFacts {
     pub environment: Vec<(String, String)>,
     /// What the supervisor could not do, one line each.
     pub remarks: Vec<String>,
+    /// Whether the supervisor was lost and what could still be read afterwards has been added.
+    pub looked_late: bool,
 }
 
 /// A process, named for good.
@@ -92,6 +94,8 @@ pub enum StatusSource {
     Pidfd,
     /// The parent's black box, where the parent waited for it.
     Parent,
+    /// The kernel log, which names it among those it killed.
+    KernelLog,
 }
 
 /// One process of the tree.
@@ -120,6 +124,11 @@ pub struct ProcessFacts {
     pub last_resident: u64,
     /// Highest resident size seen (samples and `VmHWM`), bytes.
     pub peak_resident: u64,
+    /// Use of the tightest memory cgroup at the last look while the process lived, bytes: all
+    /// processes in it, without reclaimable cache.
+    pub last_use: Option<u64>,
+    /// The highest of these looks.
+    pub peak_use: Option<u64>,
     /// Processor time used at the last look, nanoseconds.
     pub cpu_time: u64,
     /// Limits that can end a process.
@@ -173,6 +182,10 @@ impl Change {
 pub struct CgroupFacts {
     /// Path below the mount point.
     pub path: String,
+    /// Its folder, to find it again.
+    pub folder: String,
+    /// Inode of the folder, which tells it from a later one of the same name.
+    pub inode: u64,
     /// 1 or 2.
     pub version: u32,
     /// Whether it is the innermost one, where the tree lives.
@@ -224,6 +237,8 @@ pub struct MachineFacts {
     pub largest_others: Vec<(u32, String, u64)>,
     /// Kernel release.
     pub kernel: String,
+    /// Tells one start of the machine from the next.
+    pub boot_id: String,
 }
 
 /// Lines of a log, and whether it could be read.

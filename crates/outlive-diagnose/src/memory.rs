@@ -4,9 +4,14 @@ use outlive_record::kind::Origin;
 use outlive_record::read::Recording;
 use outlive_record::timeline::{Sample, UNKNOWN};
 
-use crate::facts::{CgroupFacts, ProcessFacts, RunFacts};
+use crate::facts::{CgroupFacts, EndStatus, ProcessFacts, RunFacts};
 use crate::kernel_log::OomKill;
+use crate::signal;
 use crate::size::percent;
+
+/// A sample this close before a kill may show memory that the kernel has begun to take back; the
+/// highest of them is what there was.
+const TAKEN_BACK: u64 = 300_000_000;
 
 /// What a process used, and what it could have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,14 +20,14 @@ pub struct Memory {
     pub limit: Option<u64>,
     /// Whose it is.
     pub limit_source: String,
-    /// Highest resident size of the process.
+    /// Highest use under that limit. Of a cgroup: all its processes; else the process alone.
     pub peak: u64,
-    /// Its last resident size.
+    /// The last use under that limit that was seen before the end.
     pub at_end: u64,
-    /// Highest use under the limit that was seen: all processes the limit counts.
-    pub used_peak: Option<u64>,
-    /// The last use under the limit that was seen.
-    pub used_at_end: Option<u64>,
+    /// Highest resident size of the process; unlike a cgroup's use it counts pages of files.
+    pub resident_peak: u64,
+    /// Its last resident size.
+    pub resident_at_end: u64,
     /// Highest memory of all processes of the run together, if it was seen.
     pub tree_peak: Option<u64>,
     /// Lowest memory of the machine that was left.
@@ -48,54 +53,97 @@ impl Memory {
     ) -> Self {
         let tightest = tightest_cgroup(&run.cgroups);
         let (limit, limit_source) = tightest_limit(run, process, tightest);
-        let known = |value: u64| (value != UNKNOWN).then_some(value);
-        let last = samples.last();
-        let resident_in_log = kill.and_then(|kill| kill.resident);
-        let resident_peak = samples
-            .iter()
-            .map(|sample| sample.resident)
-            .max()
-            .unwrap_or(0);
-        let at_end = resident_in_log
-            .or_else(|| last.map(|sample| sample.resident))
-            .unwrap_or(0)
-            .max(if last.is_none() {
-                process.last_resident
-            } else {
-                0
-            });
-        let used = samples
-            .iter()
-            .filter_map(|sample| known(sample.cgroup_use))
-            .max();
-        let lowest = (run.machine.available_lowest > 0).then_some(run.machine.available_lowest);
         let totals = recording.map(Recording::totals);
-        Self {
+        let lowest = (run.machine.available_lowest > 0).then_some(run.machine.available_lowest);
+        let mut memory = Self {
             limit,
             limit_source,
-            peak: process.peak_resident.max(resident_peak).max(at_end),
-            at_end,
-            used_peak: used.or_else(|| tightest.map(|cgroup| cgroup.usage.after)),
-            used_at_end: last.and_then(|sample| known(sample.cgroup_use)),
             tree_peak: (run.peak_memory > 0).then_some(run.peak_memory),
             available_lowest: lowest,
             machine: run.machine.total,
             forked: recording.is_some_and(|it| it.identity().origin == Some(Origin::Fork)),
             tracked_at_end: totals.map(|totals| totals.live_bytes.max(0) as u64),
             tracked_peak: totals.map(|totals| totals.peak_bytes.max(0) as u64),
+            ..Self::default()
+        };
+        memory.see_resident(process, samples, kill);
+        memory.peak = memory.resident_peak;
+        memory.at_end = memory.resident_at_end;
+        if let Some(cgroup) = tightest.filter(|cgroup| cgroup.limit == limit) {
+            memory.see_cgroup(cgroup, process, samples, kill.is_some());
         }
+        // Whatever is known is better than nothing.
+        if memory.at_end == 0 {
+            memory.at_end = memory.tracked_at_end.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
+        }
+        memory.peak = memory.peak.max(memory.at_end);
+        memory
+    }
+
+    fn see_resident(
+        &mut self,
+        process: &ProcessFacts,
+        samples: &[Sample],
+        kill: Option<&OomKill>,
+    ) {
+        let sampled = samples.iter().map(|sample| sample.resident).max();
+        let last = samples.last().map(|sample| sample.resident);
+        self.resident_at_end = kill
+            .and_then(|kill| kill.resident)
+            .or(last)
+            .unwrap_or(process.last_resident);
+        self.resident_peak = process
+            .peak_resident
+            .max(sampled.unwrap_or(0))
+            .max(self.resident_at_end);
+    }
+
+    /// Under a cgroup's limit only the cgroup's own figures count: a process's resident size has
+    /// pages of files in it that belong to others.
+    fn see_cgroup(
+        &mut self,
+        cgroup: &CgroupFacts,
+        process: &ProcessFacts,
+        samples: &[Sample],
+        is_named: bool,
+    ) {
+        let limit = cgroup.limit.unwrap_or(u64::MAX);
+        let was_killed = process.status == Some(EndStatus::Signaled(signal::KILL));
+        let counted = cgroup.oom_kill.is_some_and(|change| change.rise() > 0);
+        let use_of = |sample: &Sample| (sample.cgroup_use != UNKNOWN).then_some(sample.cgroup_use);
+        let sampled = samples.iter().filter_map(use_of).max();
+        let sampled = sampled.max(process.peak_use);
+        // The kernel's own counter sees the cache too, which comes and goes; but where it killed,
+        // there was nothing left to take back.
+        let by_kernel = cgroup.peak.filter(|_| was_killed && (counted || is_named));
+        let last_time = samples.last().map_or(0, |sample| sample.time);
+        let from = if was_killed {
+            last_time.saturating_sub(TAKEN_BACK)
+        } else {
+            last_time
+        };
+        let late = samples.iter().filter(|sample| sample.time >= from);
+        let last = late.filter_map(use_of).max().or(process.last_use);
+        self.peak = by_kernel.or(sampled).unwrap_or(self.resident_peak).min(limit);
+        self.at_end = last
+            .or(by_kernel)
+            .unwrap_or(self.resident_at_end)
+            .min(limit);
     }
 
     /// Resident bytes that no recorded allocation explains, when they are worth a word.
     pub fn unexplained(&self) -> Option<u64> {
-        let below = self.at_end.checked_sub(self.tracked_at_end?)?;
-        (below > 256 << 20 && percent(below, self.at_end) >= 25).then_some(below)
+        let resident = self.resident_at_end;
+        let below = resident.checked_sub(self.tracked_at_end?)?;
+        (below > 256 << 20 && percent(below, resident) >= 25).then_some(below)
     }
 
     /// How full the limit was when last seen, in per cent.
     pub fn fullness(&self) -> Option<u64> {
-        let used = self.used_at_end.or(self.used_peak)?.max(self.at_end);
-        Some(percent(used, self.limit.filter(|&limit| limit > 0)?))
+        Some(percent(
+            self.at_end,
+            self.limit.filter(|&limit| limit > 0)?,
+        ))
     }
 
     /// How little of the machine's memory was left at the worst moment, in per cent.
@@ -146,22 +194,35 @@ fn tightest_limit(
 
 /// `cgroup v2 /job`.
 pub(crate) fn describe(cgroup: &CgroupFacts) -> String {
-    let path = &cgroup.path;
-    // Container runtimes nest long names; the last one says which it is.
-    let shown = match path.rsplit_once('/') {
-        Some((_, last)) if path.chars().count() > 24 => {
-            let last: String = last.chars().take(20).collect();
-            format!("…/{last}")
-        }
-        _ => path.clone(),
+    format!("cgroup v{} {}", cgroup.version, short(&cgroup.path))
+}
+
+/// Container runtimes nest long names: the outermost says whose it is, the last which.
+fn short(path: &str) -> String {
+    const LONGEST: usize = 32;
+    const LAST: usize = 16;
+    if path.chars().count() <= LONGEST {
+        return path.to_owned();
+    }
+    let first = path.split('/').nth(1).unwrap_or_default();
+    let last: String = path.rsplit('/').next().unwrap_or_default().to_owned();
+    let end: String = match last.char_indices().rev().nth(LAST - 1) {
+        Some((place, _)) if place > 0 => format!("…{}", last.get(place..).unwrap_or_default()),
+        _ => last,
     };
-    format!("cgroup v{} {shown}", cgroup.version)
+    match first.chars().count() {
+        1..=LAST if path.matches('/').count() > 1 => format!("/{first}/…/{end}").replace("/…/…", "/…"),
+        _ => format!("…/{end}").replace("…/…", "…"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Memory;
-    use crate::facts::{CgroupFacts, MachineFacts, ProcessFacts, RunFacts};
+    use super::{Memory, short};
+    use crate::facts::{CgroupFacts, Change, EndStatus, MachineFacts, ProcessFacts, RunFacts};
+    use outlive_record::timeline::{Sample, UNKNOWN};
+
+    const SECOND: u64 = 1_000_000_000;
 
     #[test]
     fn the_tightest_limit_counts() {
@@ -192,5 +253,74 @@ mod tests {
         process.limits.address_space.0 = Some(40);
         let memory = Memory::of(&run, &process, None, &[], None);
         assert_eq!(memory.limit_source, "RLIMIT_AS");
+    }
+
+    const GIB: u64 = 1 << 30;
+
+    fn sample(time: u64, resident: u64, cgroup_use: u64) -> Sample {
+        Sample {
+            time,
+            resident,
+            cgroup_use,
+            proportional: UNKNOWN,
+            cgroup_limit: GIB,
+            available: UNKNOWN,
+            swapped: UNKNOWN,
+        }
+    }
+
+    #[test]
+    fn under_a_cgroup_the_cgroups_own_figures_count_as_seen_before_the_end() {
+        let mut run = RunFacts {
+            cgroups: vec![CgroupFacts {
+                version: 1,
+                limit: Some(GIB),
+                peak: Some(GIB),
+                // Read after the kill.
+                usage: Change {
+                    before: 0,
+                    after: 27 << 20,
+                },
+                oom_kill: Some(Change {
+                    before: 0,
+                    after: 1,
+                }),
+                ..CgroupFacts::default()
+            }],
+            ..RunFacts::default()
+        };
+        let process = ProcessFacts {
+            status: Some(EndStatus::Signaled(9)),
+            peak_resident: GIB + GIB / 2,
+            ..ProcessFacts::default()
+        };
+        let samples = [
+            sample(1, GIB / 2, GIB / 4),
+            sample(SECOND, GIB + GIB / 3, GIB - (8 << 20)),
+            sample(SECOND + 20_000_000, GIB / 3, GIB / 5),
+        ];
+        let memory = Memory::of(&run, &process, None, &samples, None);
+        assert_eq!((memory.peak, memory.at_end), (GIB, GIB - (8 << 20)));
+        assert_eq!(memory.resident_peak, GIB + GIB / 2);
+        assert_eq!(memory.fullness(), Some(99));
+        run.cgroups[0].oom_kill = Some(Change::default());
+        let memory = Memory::of(&run, &process, None, &samples, None);
+        assert_eq!(memory.peak, GIB - (8 << 20), "cache alone makes no peak");
+        let unseen = ProcessFacts {
+            last_use: Some(GIB / 8),
+            peak_use: Some(GIB / 8),
+            ..process
+        };
+        let memory = Memory::of(&run, &unseen, None, &[], None);
+        assert_eq!((memory.peak, memory.at_end), (GIB / 8, GIB / 8));
+    }
+
+    #[test]
+    fn long_paths_keep_both_ends() {
+        assert_eq!(short("/user.slice/session-2.scope"), "/user.slice/session-2.scope");
+        let pod = format!("/kubepods.slice/burstable/pod-1/{}", "0123456789abcdef".repeat(4));
+        assert_eq!(short(&pod), "/kubepods.slice/…0123456789abcdef");
+        let deep = "/a-very-long-name-of-the-outermost/x/y/job_7";
+        assert_eq!(short(deep), "…/job_7");
     }
 }

@@ -160,7 +160,7 @@ fn confidence(
             }
             let killed = tree.killed() as u64;
             // Somebody else in the same cgroup may have been the one that was killed.
-            let largest = memory.peak.max(memory.tracked_peak.unwrap_or(0));
+            let largest = memory.resident_peak.max(memory.tracked_peak.unwrap_or(0));
             let small = memory
                 .limit
                 .is_some_and(|limit| percent(largest, limit) < 10);
@@ -274,16 +274,12 @@ fn time_apart(process: &ProcessFacts, kill: &OomKill) -> Option<u64> {
 /// How full memory was, as a line of evidence.
 pub(crate) fn fullness_line(memory: &Memory) -> Option<String> {
     let limit = memory.limit?;
-    let used = memory
-        .used_at_end
-        .or(memory.used_peak)
-        .unwrap_or(0)
-        .max(memory.at_end);
-    // Pages of files count for a process, but not always for its cgroup.
-    let used = Size(used.min(limit));
-    Some(format!(
-        "last seen in use: {used} of {} ({})",
-        Size(limit),
-        memory.limit_source
-    ))
+    (memory.at_end > 0).then(|| {
+        format!(
+            "last sample: {} of {} in use ({})",
+            Size(memory.at_end),
+            Size(limit),
+            memory.limit_source
+        )
+    })
 }

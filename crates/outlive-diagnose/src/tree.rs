@@ -5,10 +5,12 @@
 //! early failure matters: programs call small helpers that fail and go on. So a death counts if it
 //! can have brought the root process down.
 
+use std::collections::HashMap;
+
 use outlive_record::kind::ChildKind;
 
 use crate::diagnosis::BlackBoxes;
-use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
+use crate::facts::{EndStatus, ProcessFacts, ProcessId, RunFacts, StatusSource};
 use crate::signal;
 
 /// Two ends this close together may be noticed in the wrong order.
@@ -59,7 +61,7 @@ pub struct Tree {
 impl Tree {
     /// Takes the supervisor's list and asks the black boxes where it has gaps.
     pub fn new(run: &RunFacts, boxes: &dyn BlackBoxes, liveness: Liveness) -> Self {
-        let mut processes = run.processes.clone();
+        let mut processes = distinct(&run.processes);
         // While the run goes on, most processes without an end are simply alive, and opening the
         // box of each is dear; those that ended unseen were waited for by their parents.
         let mut own_boxes = if liveness == Liveness::Running {
@@ -223,6 +225,37 @@ impl Tree {
     }
 }
 
+/// A process that was listed twice is one process: whatever either entry knows of it counts.
+fn distinct(listed: &[ProcessFacts]) -> Vec<ProcessFacts> {
+    let mut places: HashMap<ProcessId, usize> = HashMap::new();
+    let mut processes: Vec<ProcessFacts> = Vec::with_capacity(listed.len());
+    for entry in listed {
+        let place = *places.entry(entry.id).or_insert(processes.len());
+        match processes.get_mut(place) {
+            Some(process) => merge(process, entry),
+            None => processes.push(entry.clone()),
+        }
+    }
+    processes
+}
+
+fn merge(process: &mut ProcessFacts, again: &ProcessFacts) {
+    if process.status.is_none() {
+        process.status = again.status;
+        process.status_source = again.status_source;
+    }
+    process.ended_at = match (process.ended_at, again.ended_at) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (left, right) => left.or(right),
+    };
+    process.black_box = process.black_box.take().or_else(|| again.black_box.clone());
+    process.last_resident = process.last_resident.max(again.last_resident);
+    process.peak_resident = process.peak_resident.max(again.peak_resident);
+    process.last_use = process.last_use.or(again.last_use);
+    process.peak_use = process.peak_use.max(again.peak_use);
+    process.cpu_time = process.cpu_time.max(again.cpu_time);
+}
+
 fn is_fine(status: EndStatus) -> bool {
     status == EndStatus::Exited(0)
 }
@@ -260,126 +293,4 @@ fn status_from_parent(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Liveness, Subject, Tree};
-    use crate::facts::{EndStatus, ProcessFacts, ProcessId};
-
-    const SECOND: u64 = 1_000_000_000;
-
-    fn process(pid: u32, parent: u32, status: Option<EndStatus>, ended: u64) -> ProcessFacts {
-        ProcessFacts {
-            id: ProcessId {
-                pid,
-                start_ticks: u64::from(pid),
-            },
-            parent,
-            status,
-            ended_at: status.map(|_| ended),
-            black_box: Some(format!("{pid}-{pid}.box")),
-            ..ProcessFacts::default()
-        }
-    }
-
-    fn check(processes: Vec<ProcessFacts>, expected: Subject) {
-        let tree = Tree {
-            processes,
-            root: Some(0),
-        };
-        assert_eq!(tree.subject(Liveness::Ended), expected);
-    }
-
-    #[test]
-    fn a_killed_worker_comes_before_its_parents_exception() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Exited(1)), 10 * SECOND),
-                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
-                process(3, 1, Some(EndStatus::Signaled(15)), 8 * SECOND),
-            ],
-            Subject::Death(1),
-        );
-    }
-
-    #[test]
-    fn a_worker_noticed_just_after_its_parent_is_still_first() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Exited(1)), 10 * SECOND),
-                process(2, 1, Some(EndStatus::Signaled(9)), 10 * SECOND + 1),
-            ],
-            Subject::Death(1),
-        );
-    }
-
-    #[test]
-    fn cleaning_up_long_after_a_failure_is_secondary() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Exited(1)), 40 * SECOND),
-                process(2, 1, Some(EndStatus::Exited(1)), 5 * SECOND),
-                process(3, 1, Some(EndStatus::Signaled(9)), 35 * SECOND),
-            ],
-            Subject::Death(1),
-        );
-    }
-
-    #[test]
-    fn a_helper_that_failed_is_not_to_blame() {
-        let mut helper = process(2, 1, Some(EndStatus::Exited(127)), SECOND);
-        helper.black_box = None;
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Signaled(9)), 500 * SECOND),
-                helper,
-            ],
-            Subject::Death(0),
-        );
-    }
-
-    #[test]
-    fn a_fault_of_the_root_is_its_own() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Signaled(11)), 10 * SECOND),
-                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
-            ],
-            Subject::Death(0),
-        );
-    }
-
-    #[test]
-    fn an_interrupted_wait_leads_back_to_the_killed_worker() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Signaled(2)), 4000 * SECOND),
-                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
-            ],
-            Subject::Death(1),
-        );
-    }
-
-    #[test]
-    fn a_good_end_forgives_dead_children() {
-        check(
-            vec![
-                process(1, 0, Some(EndStatus::Exited(0)), 10 * SECOND),
-                process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
-            ],
-            Subject::Finished,
-        );
-    }
-
-    #[test]
-    fn a_run_that_goes_on_after_a_death_may_hang() {
-        let processes = vec![
-            process(1, 0, None, 0),
-            process(2, 1, Some(EndStatus::Signaled(9)), 9 * SECOND),
-        ];
-        let tree = Tree {
-            processes,
-            root: Some(0),
-        };
-        assert_eq!(tree.subject(Liveness::Running), Subject::Hang(1));
-        assert_eq!(tree.subject(Liveness::SupervisorLost), Subject::Death(1));
-    }
-}
+mod tests;

@@ -45,6 +45,8 @@ pub struct Arena {
     pub stacks_full: AtomicU32,
     /// Not zero once the box has no room for another code object or its names.
     pub codes_full: AtomicU32,
+    /// Faults that went to a handler of the program.
+    pub handled: HandledFault,
     /// Live blocks.
     pub live: LiveTable,
     /// Stacks by hash.
@@ -56,6 +58,22 @@ pub struct Arena {
     /// Mapped ranges.
     pub mappings: MappingTable,
     creators: [Creator; CREATORS],
+}
+
+/// The last fault that the program's own handler got to see, and may have recovered from.
+#[derive(Debug)]
+#[repr(C)]
+pub struct HandledFault {
+    /// Its record in the box, or 0.
+    pub record: AtomicU64,
+    /// Where it happened.
+    pub ip: AtomicU64,
+    /// How often in a row it happened there.
+    pub repeats: AtomicU32,
+    /// Its thread and signal.
+    pub mark: AtomicU32,
+    /// The thread that is writing one down.
+    pub writer: AtomicU32,
 }
 
 #[derive(Debug)]

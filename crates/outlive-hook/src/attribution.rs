@@ -18,7 +18,7 @@ use crate::python::text::Text;
 use crate::python::walk::{MAX_DEPTH, Place, walk};
 use crate::python::{self, Memory, text};
 use crate::sys::peek::Checked;
-use crate::sys::thread::Thread;
+use crate::sys::thread::{Thread, thread_id};
 use crate::sys::{interpreter, library, peek, process};
 
 /// A code object that found no room: its number is out of range, and read as unknown.
@@ -96,7 +96,7 @@ fn add_python_stack<M: Memory>(
     if arena.stacks_full.load(Relaxed) != 0 {
         return no_room(black_box);
     }
-    let Some(_held) = arena.intern_lock.lock() else {
+    let Some(_held) = arena.intern_lock.lock(thread_id()) else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);
         return StackId(0);
     };
@@ -251,7 +251,7 @@ fn native_stack(arena: &Arena, black_box: &BoxWriter, thread: &Thread, caller: u
     if arena.stacks_full.load(Relaxed) != 0 {
         return no_room(black_box);
     }
-    let Some(_held) = arena.intern_lock.lock() else {
+    let Some(_held) = arena.intern_lock.lock(thread_id()) else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);
         return StackId(0);
     };
@@ -290,7 +290,7 @@ fn single_stack(arena: &Arena, black_box: &BoxWriter, kind: StackKind) -> StackI
     if let Some(number) = arena.stacks.find(hash) {
         return StackId(number);
     }
-    let Some(_held) = arena.intern_lock.lock() else {
+    let Some(_held) = arena.intern_lock.lock(thread_id()) else {
         return StackId(0);
     };
     if let Some(number) = arena.stacks.find(hash) {

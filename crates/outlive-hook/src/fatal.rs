@@ -4,19 +4,20 @@
 //! Runs in a signal handler, possibly on a broken heap: memory is read through the kernel, nothing
 //! is allocated, and locks are given up on quickly.
 
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use outlive_record::write::{FatalFacts, StackId};
+use outlive_record::write::{BoxWriter, FatalFacts, StackId};
 
-use crate::arena;
+use crate::arena::{self, Arena};
 use crate::attribution::python_stack;
+use crate::python::layout::FrameLayout;
 use crate::python::{self, Memory};
 use crate::sys::peek::Checked;
 use crate::sys::{c_library, clock, interpreter, library, map, process};
 
-/// The thread that reported last; the same thread dying of the same signal reports once.
-static REPORTED: AtomicU32 = AtomicU32::new(0);
+/// A program that recovers from faults at one place (a probe, a barrier of a garbage collector)
+/// may do so all the time: after this many in a row the place is known.
+const ENOUGH_REPEATS: u32 = 8;
 
 /// What the kernel says about a signal.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,8 @@ pub struct Fault {
     pub sp: u64,
     /// Sender, for signals somebody sent.
     pub sender: u32,
+    /// Whether a handler of the program runs next.
+    pub handled: bool,
 }
 
 /// Whether the fault is one in our own box: its file was cut short, or a file system that cannot
@@ -46,16 +49,27 @@ pub fn give_up_box() -> bool {
     arena::existing().is_some_and(|(_, black_box)| map::replace(black_box.region()))
 }
 
-/// Writes it down.
+/// Writes it down, unless writing is what failed: a fault in here must end the process.
 pub fn record(fault: &Fault) {
     let tid = process::tid();
-    let mark = tid ^ ((fault.signal as u32) << 24);
-    if REPORTED.swap(mark, Relaxed) == mark {
-        return;
-    }
-    let Some((arena, black_box)) = arena::existing() else {
+    let Some((arena, black_box)) = arena::recording() else {
         return;
     };
+    if arena.handled.writer.swap(tid, Relaxed) == tid {
+        return;
+    }
+    let earlier = match place_of(arena, black_box, fault, tid) {
+        Place::Nowhere => None,
+        Place::Fresh => Some(None),
+        Place::InsteadOf(record) => Some(Some(record)),
+    };
+    if let Some(earlier) = earlier {
+        write(arena, black_box, fault, tid, earlier);
+    }
+    arena.handled.writer.store(0, Relaxed);
+}
+
+fn write(arena: &Arena, black_box: &BoxWriter, fault: &Fault, tid: u32, earlier: Option<u64>) {
     let mut name = [0_u8; 16];
     let name_len = process::thread_name(&mut name);
     let mut message = [0_u8; 508];
@@ -65,7 +79,7 @@ pub fn record(fault: &Fault) {
         0
     };
     let library = library::of(fault.ip as usize);
-    let record = black_box.add_fatal(&FatalFacts {
+    let facts = FatalFacts {
         signal: fault.signal,
         code: fault.code,
         tid,
@@ -79,10 +93,19 @@ pub fn record(fault: &Fault) {
         thread: name.get(..name_len).unwrap_or(&[]),
         abort_message: message.get(..message_len).unwrap_or(&[]),
         cxx_type: &[],
-    });
-    let (Some(record), Some(layout)) = (record, python::layout()) else {
-        return;
+        handled: fault.handled,
     };
+    let record = black_box.add_fatal(&facts, earlier);
+    if fault.handled {
+        arena.handled.record.store(record.unwrap_or(0), Relaxed);
+    }
+    if let (Some(record), Some(layout)) = (record, python::layout()) {
+        add_stacks(arena, black_box, layout, record, tid);
+    }
+}
+
+/// The Python stacks of all threads, the dying one first.
+fn add_stacks(arena: &Arena, black_box: &BoxWriter, layout: &FrameLayout, record: u64, tid: u32) {
     let own = interpreter::this_thread_state();
     let add = |state: usize, tid: u32| {
         let stack = python_stack(arena, black_box, &Checked, layout, state).unwrap_or(StackId(0));
@@ -103,4 +126,37 @@ pub fn record(fault: &Fault) {
         }
     });
     black_box.finish_fatal(record);
+}
+
+/// Where the record of a fault goes.
+enum Place {
+    /// Nothing to write: the same fault once more, or a handler that gives the signal back.
+    Nowhere,
+    /// A record of its own.
+    Fresh,
+    /// Over the record of a fault that the program recovered from.
+    InsteadOf(u64),
+}
+
+fn place_of(arena: &Arena, black_box: &BoxWriter, fault: &Fault, tid: u32) -> Place {
+    let handled = &arena.handled;
+    let mark = tid ^ ((fault.signal as u32) << 24);
+    let same_thread = handled.mark.swap(mark, Relaxed) == mark;
+    let record = handled.record.load(Relaxed);
+    if record != 0 && same_thread && fault.sender == process::pid() {
+        black_box.confirm_fatal(record);
+        return Place::Nowhere;
+    }
+    let same_place = same_thread && handled.ip.swap(fault.ip, Relaxed) == fault.ip;
+    let repeats = if same_place {
+        handled.repeats.fetch_add(1, Relaxed)
+    } else {
+        handled.repeats.store(0, Relaxed);
+        0
+    };
+    match record {
+        _ if fault.handled && repeats > ENOUGH_REPEATS => Place::Nowhere,
+        0 => Place::Fresh,
+        record => Place::InsteadOf(record),
+    }
 }

@@ -18,7 +18,7 @@ use crate::live::{Block, CAPACITY};
 use crate::mappings::Range;
 use crate::python::{self, bootstrap};
 use crate::sampling::{distance, next_random, weight};
-use crate::sys::thread::{Entered, Thread};
+use crate::sys::thread::{Entered, Thread, thread_id};
 use crate::sys::{altstack, clock, interpreter, process};
 
 /// Bytes of small requests between two looks whether the interpreter is up.
@@ -183,7 +183,7 @@ pub fn mapped(entered: &Entered, address: usize, size: usize, caller: usize, kin
         stack: stack.0,
     };
     let noted = {
-        let held = arena.mapping_lock.lock();
+        let held = arena.mapping_lock.lock(thread_id());
         held.is_some() && arena.mappings.insert(range)
     };
     if !noted {
@@ -224,7 +224,7 @@ pub fn unmapped(entered: &Entered, address: usize, size: usize) {
     let Some((arena, black_box)) = arena::existing() else {
         return;
     };
-    let Some(_held) = arena.mapping_lock.lock() else {
+    let Some(_held) = arena.mapping_lock.lock(thread_id()) else {
         black_box.count_lost(facts::LOST_CONTENDED, 1);
         return;
     };
@@ -255,7 +255,7 @@ pub fn is_mapped(address: usize) -> bool {
     let Some((arena, _)) = arena::existing() else {
         return false;
     };
-    let held = arena.mapping_lock.lock();
+    let held = arena.mapping_lock.lock(thread_id());
     held.is_some() && arena.mappings.contains(address as u64)
 }
 

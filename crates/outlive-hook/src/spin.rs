@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::sys::clock::yield_now;
 
-/// The lock word; zero is free, so zeroed memory is a free lock.
+/// The lock word: the thread that holds it; zero is free, so zeroed memory is a free lock.
 #[derive(Debug, Default)]
 pub struct SpinLock(AtomicU32);
 
@@ -22,14 +22,14 @@ impl SpinLock {
         Self(AtomicU32::new(0))
     }
 
-    /// Takes the lock, or gives up after some thousand turns.
-    pub fn lock(&self) -> Option<Held<'_>> {
+    /// Takes the lock, or gives up after some thousand turns. A thread that finds itself as the
+    /// holder left the hook by `longjmp` (or is dying inside it), and takes the lock over.
+    pub fn lock(&self, tid: u32) -> Option<Held<'_>> {
         let mut turn = 0_u32;
-        while self
-            .0
-            .compare_exchange_weak(0, 1, Acquire, Relaxed)
-            .is_err()
-        {
+        while let Err(holder) = self.0.compare_exchange_weak(0, tid, Acquire, Relaxed) {
+            if holder == tid {
+                break;
+            }
             turn = turn.wrapping_add(1);
             if turn > 4_000 {
                 return None;

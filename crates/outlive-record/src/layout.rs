@@ -287,6 +287,8 @@ pub mod fatal {
     pub const THREADS: u64 = 52;
     /// `u64` offset of `IP` in its library.
     pub const LIBRARY_OFFSET: u64 = 56;
+    /// `u32`, 1 when the program's own handler ran behind the record: it may have recovered.
+    pub const HANDLED: u64 = 1000;
     /// Text of at most 252 bytes: library of `IP`.
     pub const LIBRARY: u64 = 64;
     /// Text of at most 28 bytes: name of the thread.

@@ -6,7 +6,9 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-table = pyarrow.table({"number": list(range(100_000)), "word": ["x" * (n % 50) for n in range(100_000)]})
+table = pyarrow.table(
+    {"number": list(range(100_000)), "word": ["x" * (n % 50) for n in range(100_000)]}
+)
 file = io.BytesIO()
 pyarrow.parquet.write_table(table, file)
 back = pyarrow.parquet.read_table(io.BytesIO(file.getvalue()))

@@ -49,7 +49,9 @@ def comprehension():
         ]
     )
     kept.extend(
-        [[bytearray(SIZES["nested_comprehension"]) for _ in range(1)] for _ in "x"]  # mark: nested_comprehension
+        [
+            [bytearray(SIZES["nested_comprehension"]) for _ in range(1)] for _ in "x"
+        ]  # mark: nested_comprehension
     )
 
 
@@ -83,7 +85,7 @@ def decorated():
 
 
 def lambdas():
-    make = lambda size: bytearray(size)  # mark: lambda
+    make = (lambda: lambda size: bytearray(size))()  # mark: lambda
     kept.append(make(SIZES["lambda"]))
 
 

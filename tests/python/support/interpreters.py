@@ -55,7 +55,9 @@ class Interpreter:
 @lru_cache(maxsize=1)
 def found():
     """All interpreters, by version."""
-    named = {version: Interpreter(version, path) for version, path in _named("OUTLIVE_TEST_PYTHONS")}
+    named = {
+        version: Interpreter(version, path) for version, path in _named("OUTLIVE_TEST_PYTHONS")
+    }
     for version, root in _named("OUTLIVE_TEST_ROOTS"):
         named.setdefault(version, Interpreter(version, f"/usr/bin/python{version}", Path(root)))
     for version in VERSIONS:
@@ -102,5 +104,3 @@ def why_missing(version):
     if not shutil.which("debootstrap"):
         return f"Python {version} is not installed, and there is no debootstrap"
     return ""
-
-

@@ -83,10 +83,6 @@ class Lab:
         assert asked.returncode == 0, asked.stderr.decode()
         return json.loads(asked.stdout)
 
-    def run_boxes(self):
-        """Paths of the boxes of the supervised runs."""
-        return sorted(self.home.glob("runs/*/*.box"))
-
     def plain_environment(self):
         """The variables of a victim without the hook, and of `outlive` itself."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith("OUTLIVE_")}

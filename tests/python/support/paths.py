@@ -15,7 +15,9 @@ HOOK_NAME = "liboutlive_hook.so"
 def program():
     """The `outlive` under test: `$OUTLIVE_BIN`, this environment's, or the one on the path."""
     beside = Path(sys.executable).parent / "outlive"
-    found = os.environ.get("OUTLIVE_BIN") or (beside if beside.exists() else shutil.which("outlive"))
+    found = os.environ.get("OUTLIVE_BIN") or (
+        beside if beside.exists() else shutil.which("outlive")
+    )
     assert found, "no `outlive` here; set OUTLIVE_BIN, or run `cargo xtask test`"
     return Path(found)
 
@@ -26,7 +28,10 @@ def hook():
     if named:
         return Path(named)
     folder = program().resolve().parent
-    places = [folder / HOOK_NAME, *folder.parent.glob(f"lib/python3*/site-packages/outlive/_lib/{HOOK_NAME}")]
+    places = [
+        folder / HOOK_NAME,
+        *folder.parent.glob(f"lib/python3*/site-packages/outlive/_lib/{HOOK_NAME}"),
+    ]
     found = [place for place in places if place.exists()]
     assert found, f"no {HOOK_NAME} near {folder}"
     return found[0]

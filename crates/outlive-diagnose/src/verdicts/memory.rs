@@ -142,7 +142,7 @@ pub(super) fn host(case: &Case<'_>) -> Option<Verdict> {
     let culprit = machine
         .largest_others
         .first()
-        .filter(|(_, _, bytes)| *bytes > case.memory.peak)
+        .filter(|(_, _, bytes)| *bytes > case.memory.resident_peak)
         .map(|(pid, name, bytes)| {
             format!(
                 "{name} (pid {pid}) held more ({}) than this program: see to it first",

@@ -77,6 +77,8 @@ pub struct FrameLayout {
 pub const OBJECT_TYPE: usize = 8;
 /// Text → number of characters.
 pub const TEXT_LENGTH: usize = 16;
+/// Text → its hash, −1 when nobody asked for it yet.
+pub const TEXT_HASH: usize = 24;
 /// Text → state bits.
 pub const TEXT_STATE: usize = 32;
 /// Bytes → length.

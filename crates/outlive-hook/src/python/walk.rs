@@ -3,7 +3,10 @@
 use core::ops::ControlFlow;
 
 use super::Memory;
-use super::layout::{FirstFrame, FrameLayout, OBJECT_TYPE, Position};
+use super::layout::{
+    BYTES_DATA, BYTES_LENGTH, FirstFrame, FrameLayout, OBJECT_TYPE, Position, TEXT_HASH,
+    TEXT_LENGTH,
+};
 use crate::hash::Hash;
 use crate::sys::interpreter;
 
@@ -145,12 +148,43 @@ fn position<M: Memory>(memory: &M, layout: &FrameLayout, frame: usize, code: usi
     }
 }
 
+/// Tells two code objects at one address apart. Addresses alone do not: when a code object is freed
+/// and another made, its file name and line table often land where those of the first one were. So
+/// the fingerprint takes what they hold: length, hash and last characters of the name, length and
+/// last bytes of the table.
 #[inline]
 fn fingerprint<M: Memory>(memory: &M, layout: &FrameLayout, code: usize) -> Option<u64> {
     let field = |offset: u32| memory.word(code.wrapping_add(offset as usize));
     let first_line = memory.half(code.wrapping_add(layout.first_line as usize))?;
+    let file = field(layout.file)?;
+    let name = field(layout.name)?;
+    let table = field(layout.table)?;
+    let characters = memory.word(file.wrapping_add(TEXT_LENGTH))?;
+    let table_length = memory.word(table.wrapping_add(BYTES_LENGTH))?;
     let hash = Hash::new(u64::from(first_line))
-        .with(field(layout.file)? as u64)
-        .with(field(layout.table)? as u64);
+        .with(memory.word(file.wrapping_add(TEXT_HASH))? as u64)
+        .with(characters as u64)
+        .with(last_word(
+            memory,
+            file.wrapping_add(layout.ascii_data as usize),
+            characters,
+        )?)
+        .with(memory.word(name.wrapping_add(TEXT_HASH))? as u64)
+        .with(table_length as u64)
+        .with(last_word(
+            memory,
+            table.wrapping_add(BYTES_DATA),
+            table_length,
+        )?);
     Some(hash.finish())
+}
+
+/// The last eight bytes of `length` at `start`. Objects are at least a word longer than their
+/// header, so shorter ones are read from their start.
+#[inline]
+fn last_word<M: Memory>(memory: &M, start: usize, length: usize) -> Option<u64> {
+    let word = memory.word(start.wrapping_add(length.saturating_sub(8)))? as u64;
+    let unused = 8_usize.saturating_sub(length) as u32;
+    // Bytes behind a short object are not part of it.
+    Some(word.checked_shl(unused.wrapping_mul(8)).unwrap_or(0))
 }

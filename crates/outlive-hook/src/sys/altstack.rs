@@ -10,6 +10,8 @@ use super::map;
 use super::thread::Thread;
 
 const SIZE: usize = 64 << 10;
+/// Below each stack, so that an overflow of it faults instead of writing elsewhere.
+const GUARD: usize = 4096;
 /// The stacks are never unmapped, so only the first threads get one: a program that starts a
 /// hundred thousand threads must not run out of mappings because of us.
 const MOST: u32 = 128;
@@ -53,10 +55,12 @@ pub fn provide(thread: &Thread) {
     }) else {
         return;
     };
+    // SAFETY: the lowest page of our own fresh mapping.
+    unsafe { kernel!(libc::SYS_mprotect, base.as_ptr(), GUARD, libc::PROT_NONE) };
     let stack = libc::stack_t {
-        ss_sp: base.as_ptr().cast(),
+        ss_sp: base.as_ptr().wrapping_add(GUARD).cast(),
         ss_flags: 0,
-        ss_size: SIZE,
+        ss_size: SIZE - GUARD,
     };
     // SAFETY: a live stack of the stated size.
     unsafe {

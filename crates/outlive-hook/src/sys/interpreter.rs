@@ -13,6 +13,7 @@ use super::once::SetOnce;
 struct Symbols {
     this_thread_state: usize,
     is_initialized: usize,
+    is_finalizing: usize,
     version: usize,
     version_text: usize,
     runtime: usize,
@@ -37,6 +38,10 @@ pub fn prepare() -> bool {
     SYMBOLS.set(Symbols {
         this_thread_state,
         is_initialized: address(c"Py_IsInitialized"),
+        is_finalizing: match address(c"Py_IsFinalizing") {
+            0 => address(c"_Py_IsFinalizing"),
+            public => public,
+        },
         version: address(c"Py_Version"),
         version_text: address(c"Py_GetVersion"),
         runtime: address(c"_PyRuntime"),
@@ -67,10 +72,22 @@ pub fn is_initialized() -> bool {
     unsafe { function() != 0 }
 }
 
+/// Whether it is going down. From then on the states of other threads are freed under their feet:
+/// a daemon thread still inside a native library has a state that must not be looked at.
+fn is_finalizing(symbols: &Symbols) -> bool {
+    if symbols.is_finalizing == 0 {
+        return true;
+    }
+    // SAFETY: the symbol has this signature; it reads one pointer.
+    let function: unsafe extern "C" fn() -> c_int = unsafe { transmute(symbols.is_finalizing) };
+    // SAFETY: callable at any time.
+    unsafe { function() != 0 }
+}
+
 /// The calling thread's state, or 0: reads a thread-local of the interpreter.
 #[inline]
 pub fn this_thread_state() -> usize {
-    let Some(symbols) = SYMBOLS.get() else {
+    let Some(symbols) = SYMBOLS.get().filter(|symbols| !is_finalizing(symbols)) else {
         return 0;
     };
     // SAFETY: the symbol has this signature in all versions from 3.9 to 3.14.

@@ -52,10 +52,7 @@ static SIGACTION: Lazy = Lazy::new();
 /// Puts our handler in front. Called in the constructor.
 pub fn install() {
     for signal in FATAL {
-        // SAFETY: zero is a valid action (default, no flags, empty mask).
-        let mut ours: libc::sigaction = unsafe { zeroed() };
-        ours.sa_sigaction = on_fatal as *const () as usize;
-        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        let ours = our_action(libc::SA_ONSTACK);
         // SAFETY: as above.
         let mut before: libc::sigaction = unsafe { zeroed() };
         // SAFETY: two live actions.
@@ -67,6 +64,28 @@ pub fn install() {
     }
     belong_to_this_process();
     INSTALLED.store(true, Release);
+}
+
+/// Our handler, on the signal stack or not.
+fn our_action(on_stack: c_int) -> libc::sigaction {
+    // SAFETY: zero is a valid action (default, no flags, empty mask).
+    let mut ours: libc::sigaction = unsafe { zeroed() };
+    ours.sa_sigaction = on_fatal as *const () as usize;
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | on_stack;
+    ours
+}
+
+/// A handler of the program runs on the stack it asked for: it may need more than ours has.
+fn use_stack_of(signal: c_int, action: &libc::sigaction) {
+    let is_handler = action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN;
+    let on_stack = if is_handler {
+        action.sa_flags & libc::SA_ONSTACK
+    } else {
+        libc::SA_ONSTACK
+    };
+    let ours = our_action(on_stack);
+    // SAFETY: a live action.
+    unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
 }
 
 /// After a `fork`, the child's handlers are its own.
@@ -95,7 +114,9 @@ pub unsafe fn sigaction(
     set_mask(&mut current, wanted.mask.load(Relaxed));
     if !action.is_null() {
         // SAFETY: a non-null action is valid by the contract.
-        remember(wanted, unsafe { &*action });
+        let action = unsafe { &*action };
+        remember(wanted, action);
+        use_stack_of(signal, action);
     }
     if !before.is_null() {
         // SAFETY: as above.
@@ -182,6 +203,7 @@ unsafe extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, context
         ip,
         sp,
         sender: if sent { sender } else { 0 },
+        handled: has_handler(signal),
     });
     super::c_library::set_errno(errno);
     // SAFETY: the arguments of this very call.
@@ -202,6 +224,7 @@ unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void,
     if flags & libc::SA_RESETHAND != 0 {
         wanted.handler.store(libc::SIG_DFL, Release);
     }
+    block_as_asked(signal, flags, wanted.mask.load(Relaxed));
     if flags & libc::SA_SIGINFO == 0 {
         // SAFETY: the program installed this as a handler of one argument.
         let function: unsafe extern "C" fn(c_int) = unsafe { transmute(handler) };
@@ -214,6 +237,38 @@ unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void,
         // SAFETY: as the kernel would call it.
         unsafe { function(signal, info, context) };
     }
+}
+
+/// Whether the program has a handler of its own.
+fn has_handler(signal: c_int) -> bool {
+    wanted(signal).is_some_and(|wanted| {
+        let handler = wanted.handler.load(Acquire);
+        handler != libc::SIG_DFL && handler != libc::SIG_IGN
+    })
+}
+
+/// Blocks what the kernel would have blocked for the program's handler, above all the signal
+/// itself: a handler that faults must die of it, not start again. The kernel restores the mask
+/// when our handler returns.
+fn block_as_asked(signal: c_int, flags: c_int, mask: u64) {
+    let own = if flags & libc::SA_NODEFER == 0 {
+        1_u64
+            .checked_shl(signal.wrapping_sub(1) as u32)
+            .unwrap_or(0)
+    } else {
+        0
+    };
+    let blocked = mask | own;
+    // SAFETY: a live mask of the kernel's size.
+    unsafe {
+        kernel!(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_BLOCK,
+            &raw const blocked,
+            core::ptr::null_mut::<u64>(),
+            size_of::<u64>()
+        )
+    };
 }
 
 /// Restores the default action. A fault happens again when we return; a sent signal is sent again.

@@ -16,10 +16,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub struct Thread {
     /// Bytes until the next sample; zero in a new thread, so that its first call comes by.
     pub countdown: AtomicI64,
-    /// Not zero while this thread is inside the hook.
-    busy: AtomicU32,
-    /// Its id; 0 before the first look.
-    pub tid: AtomicU32,
+    /// While this thread is inside the hook: where on the stack it entered.
+    busy: AtomicU64,
     /// State of its random numbers.
     pub random: AtomicU64,
     /// The generation (see `arena`) in which the figures below were taken.
@@ -30,7 +28,9 @@ pub struct Thread {
     pub signal_stack: AtomicU32,
     /// Return address of the `mmap` in progress.
     pub map_caller: AtomicU64,
-    reserved: AtomicU64,
+    /// Its id; 0 before the first look.
+    pub tid: AtomicU32,
+    reserved: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);
@@ -98,13 +98,19 @@ pub struct Entered {
 impl Entered {
     /// Enters, unless this thread is inside already (a signal handler that interrupted the hook,
     /// or the hook's own calls). Remembers `errno`.
+    ///
+    /// A handler may leave the hook for good with `longjmp`. Then the stack is shorter than where
+    /// the hook was entered, which shows that nobody is inside any more.
     #[inline]
     pub fn try_enter() -> Option<Self> {
         let thread = current();
-        if thread.busy.load(Relaxed) != 0 {
+        let marker = 0_u8;
+        let here = core::hint::black_box(&raw const marker) as u64;
+        let entered_at = thread.busy.load(Relaxed);
+        if entered_at != 0 && here <= entered_at {
             return None;
         }
-        thread.busy.store(1, Relaxed);
+        thread.busy.store(here, Relaxed);
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
         Some(Self {
             thread,
@@ -119,5 +125,13 @@ impl Drop for Entered {
         super::c_library::set_errno(self.errno);
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
         self.thread.busy.store(0, Relaxed);
+    }
+}
+
+/// The calling thread's id, from its words where they are known.
+pub fn thread_id() -> u32 {
+    match current().tid.load(Relaxed) {
+        0 => super::process::tid(),
+        known => known,
     }
 }

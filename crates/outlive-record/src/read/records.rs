@@ -59,6 +59,9 @@ pub struct FatalSignal {
     pub abort_message: String,
     /// Mangled type of the C++ exception in flight.
     pub cxx_type: String,
+    /// Whether the program's own handler ran behind the record: it may have recovered, and then
+    /// this is not what ended the process.
+    pub handled: bool,
     /// Stacks; the thread it struck comes first.
     pub threads: Vec<FatalThread>,
 }
@@ -274,6 +277,7 @@ fn read_fatal(at: Bytes<'_>) -> FatalSignal {
         })
         .collect();
     FatalSignal {
+        handled: at.u32(fatal::HANDLED) == 1,
         signal: at.u32(fatal::SIGNAL) as i32,
         code: at.u32(fatal::CODE) as i32,
         tid: at.u32(fatal::TID),

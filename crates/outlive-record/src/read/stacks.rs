@@ -100,13 +100,36 @@ impl<'a> Recording<'a> {
 
     /// File, function and line of a place.
     pub fn frame(&self, code: u32, offset: u32) -> Frame<'a> {
+        let line = self.code_record(code).and_then(|record| {
+            let table = self.string_bytes(record.u32(code::TABLE));
+            let first_line = record.u32(code::FIRST_LINE);
+            line_at(record.u32(code::FORMAT), table, first_line, offset)
+        });
+        Frame {
+            line,
+            ..self.function(code, offset)
+        }
+    }
+
+    /// Length of the table that [`Self::frame`] may walk to find a line: what it costs.
+    pub fn line_table_length(&self, code: u32) -> usize {
+        self.code_record(code).map_or(0, |record| {
+            self.string_bytes(record.u32(code::TABLE)).len()
+        })
+    }
+
+    fn code_record(&self, code: u32) -> Option<Bytes<'a>> {
         let section = self.part(SectionKind::Codes);
         let place = SECTION_HEADER + u64::from(code) * code::SIZE;
-        let record = section
+        section
             .slice(place, code::SIZE)
             .map(Bytes)
-            .filter(|r| r.u32(code::READY) == 1);
-        let Some(record) = record else {
+            .filter(|record| record.u32(code::READY) == 1)
+    }
+
+    /// File and function of a place; its line, which takes a walk to find, is left out.
+    pub fn function(&self, code: u32, offset: u32) -> Frame<'a> {
+        let Some(record) = self.code_record(code) else {
             let unknown = Cow::Borrowed("");
             return Frame {
                 code,
@@ -117,15 +140,13 @@ impl<'a> Recording<'a> {
                 first_line: 0,
             };
         };
-        let first_line = record.u32(code::FIRST_LINE);
-        let table = self.string_bytes(record.u32(code::TABLE));
         Frame {
             code,
             offset,
             file: text_of(self.string_bytes(record.u32(code::FILE))),
             function: text_of(self.string_bytes(record.u32(code::NAME))),
-            line: line_at(record.u32(code::FORMAT), table, first_line, offset),
-            first_line,
+            line: None,
+            first_line: record.u32(code::FIRST_LINE),
         }
     }
 

@@ -37,6 +37,8 @@ pub struct FatalFacts<'a> {
     pub abort_message: &'a [u8],
     /// Type of the C++ exception in flight.
     pub cxx_type: &'a [u8],
+    /// Whether the program's own handler runs next.
+    pub handled: bool,
 }
 
 /// An uncaught exception.
@@ -89,11 +91,19 @@ impl BoxWriter {
     }
 
     /// Starts the record of a fatal signal; the stacks follow with [`Self::add_fatal_thread`].
-    pub fn add_fatal(&self, facts: &FatalFacts<'_>) -> Option<u64> {
+    /// `instead_of` is an earlier record that the program recovered from.
+    pub fn add_fatal(&self, facts: &FatalFacts<'_>, instead_of: Option<u64>) -> Option<u64> {
         let section = self.section(SectionKind::Fatal);
-        let index = self.reserve(section, fatal::SIZE, 1)?;
-        let record = section.record(index, fatal::SIZE);
+        let record = match instead_of {
+            Some(record) => record,
+            None => section.record(self.reserve(section, fatal::SIZE, 1)?, fatal::SIZE),
+        };
         let at = |offset: u64| record.wrapping_add(offset);
+        self.region.u32(at(fatal::READY)).store(0, Release);
+        self.region.u32(at(fatal::THREADS)).store(0, Relaxed);
+        self.region
+            .u32(at(fatal::HANDLED))
+            .store(u32::from(facts.handled), Relaxed);
         self.region
             .u32(at(fatal::SIGNAL))
             .store(facts.signal as u32, Relaxed);
@@ -139,6 +149,13 @@ impl BoxWriter {
             .store(stack.0, Relaxed);
         self.region.put_text(entry.wrapping_add(8), 20, name);
         count.store((index as u32).wrapping_add(1), Release);
+    }
+
+    /// The program's handler gave the signal back: it was fatal after all.
+    pub fn confirm_fatal(&self, record: u64) {
+        self.region
+            .u32(record.wrapping_add(fatal::HANDLED))
+            .store(0, Release);
     }
 
     /// Declares the stacks of a fatal signal complete.

@@ -95,7 +95,7 @@ fn add_last_words(writer: &BoxWriter) {
         abort_message: b"free(): invalid pointer",
         ..FatalFacts::default()
     };
-    if let Some(record) = writer.add_fatal(&facts) {
+    if let Some(record) = writer.add_fatal(&facts, None) {
         writer.add_fatal_thread(record, 4711, b"python", StackId(3));
         writer.finish_fatal(record);
     }
