@@ -4,6 +4,7 @@ import runpy
 
 import pytest
 
+from support import raw_box
 from support.lab import holders_of, marked_lines
 from support.paths import SCRIPTS
 
@@ -66,8 +67,12 @@ def test_held_bytes_are_exact(recording):
         assert found.live_count == 1, name
 
 
-def test_a_deep_stack_keeps_its_innermost_frames(recording):
+def test_a_deep_stack_keeps_its_innermost_frames(recording, lab):
     lines = marked_lines(SCRIPT)
     frames = holder(recording, "deep").frames
     assert len(frames) == DEEPEST_FOLLOWED
     assert [frame.line for frame in frames[1:]] == [lines["recursion"]] * (DEEPEST_FOLLOWED - 1)
+    [path] = lab.run_folder.glob("*.box")
+    flags = raw_box.stack_flags(path)
+    cut = {name for name, size in SIZES.items() if flags[size + 1] & raw_box.TRUNCATED}
+    assert cut == {"deep"}

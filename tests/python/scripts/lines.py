@@ -48,11 +48,8 @@ def comprehension():
             for _ in range(1)
         ]
     )
-    kept.extend(
-        [
-            [bytearray(SIZES["nested_comprehension"]) for _ in range(1)] for _ in "x"
-        ]  # mark: nested_comprehension
-    )
+    size = SIZES["nested_comprehension"]
+    kept.extend([[bytearray(size) for _ in "x"] for _ in "x"])  # mark: nested_comprehension
 
 
 def blocks():

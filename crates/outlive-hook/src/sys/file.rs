@@ -74,7 +74,11 @@ pub fn make_box(path: &CStr, size: u64) -> Option<Region> {
     }
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
     let file = open(path, flags, 0o600)?;
-    let region = map_box(&file, size);
+    let region = if leaves_room(&file, size) {
+        map_box(&file, size)
+    } else {
+        None
+    };
     if region.is_none() {
         // SAFETY: the path ends with a NUL; a file without room is of no use.
         unsafe { kernel!(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) };
@@ -102,6 +106,16 @@ fn rename(from: &CStr, to: &CStr) {
             0
         )
     };
+}
+
+/// Whether the file system has room for this box and another one: the last bytes of a disk belong
+/// to the program.
+fn leaves_room(file: &Descriptor, size: u64) -> bool {
+    // SAFETY: zero is a valid value of this structure of integers.
+    let mut space: libc::statfs64 = unsafe { core::mem::zeroed() };
+    // SAFETY: a live structure; a query about our own descriptor.
+    let asked = unsafe { kernel!(libc::SYS_fstatfs, file.0, &raw mut space) };
+    asked == 0 && space.f_bavail.saturating_mul(space.f_bsize as u64) >= size.saturating_mul(2)
 }
 
 /// Whether files may grow to this size: beyond the limit, the kernel would not refuse but kill.

@@ -11,6 +11,7 @@ use core::mem::transmute;
 use crate::last_words;
 use crate::recorder;
 use crate::sys::c_library::{bounded_text, set_errno, stderr_stream};
+use crate::sys::peek;
 use crate::sys::real::Lazy;
 use crate::sys::thread::Entered;
 
@@ -59,7 +60,7 @@ unsafe fn keep_checked(buffer: *const u8, count: usize) {
     let start = buffer.wrapping_add(count.wrapping_sub(kept));
     let mut copy = [0_u8; 4096];
     if let Some(copy) = copy.get_mut(..kept)
-        && crate::sys::peek::copy(start as usize, copy)
+        && peek::copy(start as usize, copy)
     {
         said(copy);
     }
@@ -73,14 +74,21 @@ pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_i
     let real = real!(writev: fn(c_int, *const libc::iovec, c_int) -> isize, c"writev", or -1);
     if fd == STDERR && !parts.is_null() {
         for index in 0..usize::try_from(count).unwrap_or(0).min(64) {
-            // SAFETY: the caller hands `count` parts.
-            let part = unsafe { parts.add(index).read() };
+            let mut words = [0_u8; size_of::<libc::iovec>()];
+            if !peek::copy(parts.wrapping_add(index) as usize, &mut words) {
+                break;
+            }
+            let (address, length) = words.split_at(size_of::<usize>());
             // SAFETY: as in `write`.
-            unsafe { keep_checked(part.iov_base.cast(), part.iov_len) };
+            unsafe { keep_checked(word(address) as *const u8, word(length)) };
         }
     }
     // SAFETY: the caller's own call.
     unsafe { real(fd, parts, count) }
+}
+
+fn word(bytes: &[u8]) -> usize {
+    bytes.try_into().map_or(0, usize::from_ne_bytes)
 }
 
 /// # Safety
