@@ -17,6 +17,8 @@ SCRIPT = SCRIPTS / "kill_me.py"
 HOLD = (str(SCRIPT), marked_lines(SCRIPT)["hold"], "hold")
 KILLS = 300
 SUPERVISED_KILLS = 20
+START_UP_KILLS = 60
+START_UP_SECONDS = 0.08
 AT_ONCE = 2
 LONGEST_SECONDS = 0.35
 SEED = 20_260
@@ -95,6 +97,22 @@ def test_three_hundred_kills_at_random_instants(tmp_path):
     assert {code for code, _ in results} == {-signal.SIGKILL}
     # Children were recorded too, not only the processes that were started.
     assert sum(boxes for _, boxes in results) > 2 * KILLS
+
+
+def test_kills_while_python_starts_leave_nothing_unreadable(lab):
+    instants = random.Random(SEED + 2)
+    for _ in range(START_UP_KILLS):
+        victim = start([sys.executable, SCRIPT], lab.hooked_environment(), lab.folder)
+        timer = threading.Timer(
+            instants.uniform(0, START_UP_SECONDS), os.killpg, [victim.pid, signal.SIGKILL]
+        )
+        timer.start()
+        victim.communicate()
+        timer.join()
+        assert victim.returncode == -signal.SIGKILL
+    boxes = list(lab.run_folder.glob("*.box"))
+    assert boxes
+    check(boxes, said=[])
 
 
 def kill_under_supervisor(lab, seconds):

@@ -11,7 +11,8 @@ use crate::holders::{Holder, Moment, holders};
 use crate::kernel_log::KernelLog;
 use crate::memory::Memory;
 use crate::oom;
-use crate::place::{Place, Places};
+use crate::place::{Line, Place};
+use crate::places::Places;
 use crate::process_view::{ProcessView, first_death, views};
 use crate::remarks::remarks;
 use crate::ruled_out;
@@ -209,11 +210,11 @@ impl Holdings {
         let mut holders = holders(recording, places, moment);
         let directory = recording.identity().cwd;
         for holder in &mut holders {
-            if let Place::Line {
+            if let Some(Line {
                 file,
                 line: Some(line),
                 ..
-            } = &holder.place
+            }) = holder.place.line()
             {
                 holder.text = input.sources.line(&directory, file, *line);
             }
@@ -223,6 +224,21 @@ impl Holdings {
             holders,
             growth,
         }
+    }
+
+    /// The largest holder that the user can do something about. A line that only imports is one
+    /// where nothing larger can be changed.
+    fn line_to_change(&self) -> Option<&Holder> {
+        let has_line = |holder: &&Holder| holder.place.line().is_some();
+        let is_users = |holder: &&Holder| holder.place.line().is_some_and(Line::is_users);
+        let largest = self.holders.first().filter(is_users);
+        let users = self
+            .holders
+            .iter()
+            .find(|holder| is_users(holder) && !imports(holder));
+        largest
+            .or(users)
+            .or_else(|| self.holders.iter().find(|it| has_line(it) && !imports(it)))
     }
 
     /// Puts the line to change first among what to do.
@@ -247,8 +263,7 @@ impl Holdings {
             .iter()
             .map(|holder| holder.bytes(self.moment))
             .fold(0, u64::saturating_add);
-        let line = |holder: &&Holder| matches!(holder.place, Place::Line { .. });
-        let largest = self.holders.iter().find(line).map(|holder| {
+        let largest = self.line_to_change().map(|holder| {
             let place = holder.place.describe();
             let held = Size(holder.bytes(self.moment));
             format!(
@@ -258,6 +273,11 @@ impl Holdings {
         });
         verdict.advice.splice(0..0, refused.or(largest));
     }
+}
+
+fn imports(holder: &Holder) -> bool {
+    let text = holder.text.as_deref().unwrap_or_default();
+    text.starts_with("import ") || text.starts_with("from ")
 }
 
 /// The process to show: who died first, else the largest one that has a box.

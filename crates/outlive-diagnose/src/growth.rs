@@ -4,7 +4,8 @@ use outlive_record::kind::EventKind;
 use outlive_record::read::Recording;
 use outlive_record::timeline::Sample;
 
-use crate::place::{Place, Places};
+use crate::place::Place;
+use crate::places::Places;
 
 const SECOND: u64 = 1_000_000_000;
 /// Windows to look through, shortest first: a sudden death needs seconds, a leak minutes.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use outlive_record::kind::stack_flag;
 use outlive_record::read::{Recording, Stack};
 
-use crate::place::{Key, Name, Place, Places};
+use crate::place::Place;
+use crate::places::{Key, Name, Places};
 
 /// At most this many are kept, so that a hostile box cannot make a report of any length.
 const MOST: usize = 50;
@@ -40,17 +41,34 @@ pub struct Holder {
     pub peak_bytes: u64,
     /// Blocks live at the end.
     pub count: u64,
-    /// Whether every byte was recorded, none estimated.
-    pub exact: bool,
+    /// How many of the bytes live at the end are estimates.
+    pub estimated_bytes: u64,
+    /// The same of those it held when the process held most, as far as that is known.
+    pub estimated_at_peak: u64,
     /// Whether some of it is shared memory.
     pub shared: bool,
-    /// Innermost library frame below the line, for its largest stack.
+    /// How the memory came about below the line: the innermost library frame of its largest
+    /// stack, or the thread without Python that the line started.
     pub via: Option<String>,
     /// Monotonic time of its last acquisition.
     pub last_time: u64,
 }
 
 impl Holder {
+    /// Whether every byte was recorded, none estimated.
+    pub const fn is_exact(&self) -> bool {
+        self.estimated_bytes == 0 && self.estimated_at_peak == 0
+    }
+
+    /// Whether so much of the figure is estimated that a person should know.
+    pub fn is_estimate(&self, moment: Moment) -> bool {
+        let estimated = match moment {
+            Moment::End => self.estimated_bytes,
+            Moment::Peak => self.estimated_at_peak,
+        };
+        u128::from(estimated) * 100 > u128::from(self.bytes(moment))
+    }
+
     /// Bytes at the moment.
     pub const fn bytes(&self, moment: Moment) -> u64 {
         match moment {
@@ -64,6 +82,8 @@ impl Holder {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     live_bytes: i64,
+    estimated_bytes: i64,
+    estimated_at_peak: i64,
     peak_bytes: i64,
     count: i64,
     flags: u32,
@@ -75,6 +95,9 @@ struct Sum {
 impl Sum {
     fn add(&mut self, stack: &Stack) {
         self.live_bytes = self.live_bytes.saturating_add(stack.live_bytes);
+        let (now, at_peak) = estimates(stack);
+        self.estimated_bytes = self.estimated_bytes.saturating_add(now);
+        self.estimated_at_peak = self.estimated_at_peak.saturating_add(at_peak);
         self.peak_bytes = self.peak_bytes.saturating_add(stack.at_peak_bytes);
         self.count = self.count.saturating_add(stack.live_count);
         self.flags |= stack.flags;
@@ -84,6 +107,10 @@ impl Sum {
 
     fn merge(&mut self, other: &Self) {
         self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
+        self.estimated_bytes = self.estimated_bytes.saturating_add(other.estimated_bytes);
+        self.estimated_at_peak = self
+            .estimated_at_peak
+            .saturating_add(other.estimated_at_peak);
         self.peak_bytes = self.peak_bytes.saturating_add(other.peak_bytes);
         self.count = self.count.saturating_add(other.count);
         self.flags |= other.flags;
@@ -104,6 +131,22 @@ impl Sum {
             Moment::Peak => self.peak_bytes,
         }
     }
+}
+
+/// How many of a stack's bytes are estimates, at the end and at the peak. The box says it of the
+/// end alone: the peak is taken to have had the same share.
+fn estimates(stack: &Stack) -> (i64, i64) {
+    let live = stack.live_bytes.max(0);
+    let now = stack.estimated_bytes.clamp(0, live);
+    let peak = stack.at_peak_bytes.max(0);
+    let at_peak = if live > 0 {
+        (i128::from(peak) * i128::from(now) / i128::from(live)) as i64
+    } else if stack.flags & stack_flag::ESTIMATE != 0 {
+        peak
+    } else {
+        0
+    };
+    (now, at_peak)
 }
 
 /// The holders of one process, largest first.
@@ -174,15 +217,15 @@ fn finish(recording: &Recording<'_>, places: &mut Places<'_>, pid: u32, line: &L
     let sum = &line.sum;
     let place = places.of_key(line.key);
     let via = match place {
-        Place::Line { .. } => recording
+        Place::Line(_) => recording
             .stack(sum.largest_stack)
             .and_then(|stack| places.via(&stack, &place)),
-        _ => None,
+        _ => place.thread().filter(|_| place.line().is_some()),
     };
-    let estimated = stack_flag::SAMPLED | stack_flag::ARENA;
     Holder {
         pid,
-        exact: sum.flags & estimated == 0 && place != Place::Other,
+        estimated_bytes: sum.estimated_bytes.max(0) as u64,
+        estimated_at_peak: sum.estimated_at_peak.max(0) as u64,
         place,
         text: None,
         live_bytes: sum.live_bytes.max(0) as u64,

@@ -16,6 +16,7 @@ pub mod kernel_log;
 pub mod memory;
 mod oom;
 pub mod place;
+pub mod places;
 mod process_view;
 mod remarks;
 pub mod ruled_out;
