@@ -66,7 +66,7 @@ def public_program():
     """A copy of `outlive` in a folder that every user may read."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        shutil.copy(paths.hook(), folder)
+        shutil.copy(paths.hook(), Path(folder, paths.HOOK_NAME))
         yield shutil.copy(paths.program(), folder)
 
 

@@ -3,7 +3,7 @@
 use outlive_record::kind::ExceptionKind;
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 
-use crate::facts::{EndStatus, ProcessFacts, RunFacts};
+use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
 use crate::kernel_log::{Fault, FaultKind, KernelLog};
 use crate::memory::Memory;
 use crate::oom::KernelKill;
@@ -56,7 +56,13 @@ impl Case<'_> {
 
     /// `wait status: killed by SIGKILL (signal 9)`.
     pub fn status_line(&self) -> String {
-        format!("wait status: {}", signal::describe(self.status))
+        let status = signal::describe(self.status);
+        match self.victim.status_source {
+            StatusSource::KernelLog => {
+                format!("{status}, as the kernel log says: nobody was left to wait for it")
+            }
+            _ => format!("wait status: {status}"),
+        }
     }
 
     /// `python (pid 12)`.

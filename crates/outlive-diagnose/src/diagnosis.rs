@@ -208,7 +208,7 @@ impl Holdings {
             Moment::Peak
         };
         let mut holders = holders(recording, places, moment);
-        let directory = recording.identity().cwd;
+        let identity = recording.identity();
         for holder in &mut holders {
             if let Some(Line {
                 file,
@@ -216,7 +216,10 @@ impl Holdings {
                 ..
             }) = holder.place.line()
             {
-                holder.text = input.sources.line(&directory, file, *line);
+                holder.text = match file.as_str() {
+                    "<string>" => line_of_argument(&identity.argv, *line),
+                    _ => input.sources.line(&identity.cwd, file, *line),
+                };
             }
         }
         Self {
@@ -273,6 +276,14 @@ impl Holdings {
         });
         verdict.advice.splice(0..0, refused.or(largest));
     }
+}
+
+/// A line of the program in `python -c PROGRAM`.
+fn line_of_argument(argv: &[String], line: u32) -> Option<String> {
+    let place = argv.iter().position(|word| word == "-c")?;
+    let program = argv.get(place + 1)?;
+    let text = program.lines().nth(line.checked_sub(1)? as usize)?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn imports(holder: &Holder) -> bool {

@@ -22,6 +22,7 @@ mod remarks;
 pub mod ruled_out;
 pub mod signal;
 pub mod size;
+pub mod traceback;
 pub mod tree;
 pub mod verdict;
 pub mod verdicts;

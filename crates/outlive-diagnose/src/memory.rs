@@ -74,18 +74,16 @@ impl Memory {
         }
         // Whatever is known is better than nothing.
         if memory.at_end == 0 {
-            memory.at_end = memory.tracked_at_end.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
+            memory.at_end = memory
+                .tracked_at_end
+                .unwrap_or(0)
+                .min(limit.unwrap_or(u64::MAX));
         }
         memory.peak = memory.peak.max(memory.at_end);
         memory
     }
 
-    fn see_resident(
-        &mut self,
-        process: &ProcessFacts,
-        samples: &[Sample],
-        kill: Option<&OomKill>,
-    ) {
+    fn see_resident(&mut self, process: &ProcessFacts, samples: &[Sample], kill: Option<&OomKill>) {
         let sampled = samples.iter().map(|sample| sample.resident).max();
         let last = samples.last().map(|sample| sample.resident);
         self.resident_at_end = kill
@@ -124,7 +122,10 @@ impl Memory {
         };
         let late = samples.iter().filter(|sample| sample.time >= from);
         let last = late.filter_map(use_of).max().or(process.last_use);
-        self.peak = by_kernel.or(sampled).unwrap_or(self.resident_peak).min(limit);
+        self.peak = by_kernel
+            .or(sampled)
+            .unwrap_or(self.resident_peak)
+            .min(limit);
         self.at_end = last
             .or(by_kernel)
             .unwrap_or(self.resident_at_end)
@@ -140,10 +141,7 @@ impl Memory {
 
     /// How full the limit was when last seen, in per cent.
     pub fn fullness(&self) -> Option<u64> {
-        Some(percent(
-            self.at_end,
-            self.limit.filter(|&limit| limit > 0)?,
-        ))
+        Some(percent(self.at_end, self.limit.filter(|&limit| limit > 0)?))
     }
 
     /// How little of the machine's memory was left at the worst moment, in per cent.
@@ -211,7 +209,9 @@ fn short(path: &str) -> String {
         _ => last,
     };
     match first.chars().count() {
-        1..=LAST if path.matches('/').count() > 1 => format!("/{first}/…/{end}").replace("/…/…", "/…"),
+        1..=LAST if path.matches('/').count() > 1 => {
+            format!("/{first}/…/{end}").replace("/…/…", "/…")
+        }
         _ => format!("…/{end}").replace("…/…", "…"),
     }
 }
@@ -317,8 +317,14 @@ mod tests {
 
     #[test]
     fn long_paths_keep_both_ends() {
-        assert_eq!(short("/user.slice/session-2.scope"), "/user.slice/session-2.scope");
-        let pod = format!("/kubepods.slice/burstable/pod-1/{}", "0123456789abcdef".repeat(4));
+        assert_eq!(
+            short("/user.slice/session-2.scope"),
+            "/user.slice/session-2.scope"
+        );
+        let pod = format!(
+            "/kubepods.slice/burstable/pod-1/{}",
+            "0123456789abcdef".repeat(4)
+        );
         assert_eq!(short(&pod), "/kubepods.slice/…0123456789abcdef");
         let deep = "/a-very-long-name-of-the-outermost/x/y/job_7";
         assert_eq!(short(deep), "…/job_7");

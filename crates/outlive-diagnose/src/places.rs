@@ -18,8 +18,9 @@ const MOST_CODES: usize = 1 << 22;
 const DEEPEST: usize = 256;
 /// Threads that started each other between the line of Python and the one that is named.
 const THREADS_BETWEEN: usize = 16;
-/// What may be walked in all: about a second's work, and many times what a real box needs.
-const PATIENCE: usize = 512 << 20;
+/// What may be walked in all: a fraction of a second's work, and several times what a real box
+/// needs.
+const PATIENCE: usize = 128 << 20;
 
 /// What a stack is grouped by before anything is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -168,12 +169,7 @@ impl<'a> Places<'a> {
 
     /// Decodes a place, as long as there is patience: a damaged box may have one table of many
     /// megabytes for ten thousands of places. Then lines are missing first, names after them.
-    fn frame(
-        &mut self,
-        recording: &Recording<'a>,
-        code: u32,
-        offset: u32,
-    ) -> Option<Frame<'a>> {
+    fn frame(&mut self, recording: &Recording<'a>, code: u32, offset: u32) -> Option<Frame<'a>> {
         if self.patience == 0 {
             return None;
         }
@@ -183,7 +179,9 @@ impl<'a> Places<'a> {
         } else {
             recording.function(code, offset)
         };
-        let cost = table.saturating_add(frame.file.len()).saturating_add(frame.function.len());
+        let cost = table
+            .saturating_add(frame.file.len())
+            .saturating_add(frame.function.len());
         self.patience = self.patience.saturating_sub(cost);
         Some(frame)
     }
@@ -262,5 +260,74 @@ fn line_of(frame: &Frame<'_>) -> Line {
             .line
             .or((frame.first_line > 0).then_some(frame.first_line)),
         function: frame.function.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Places;
+    use outlive_record::kind::{Attribution, StackKind};
+    use outlive_record::layout::MIN_BOX_SIZE;
+    use outlive_record::read::Recording;
+    use outlive_record::region::Region;
+    use outlive_record::write::{BoxWriter, CodeFacts, Identity, StackFacts, StackId, StringId};
+
+    /// Places at these instructions of one function with a table of a thousand entries.
+    fn black_box(offsets: &[u32]) -> Vec<u8> {
+        let region = Region::leaked(MIN_BOX_SIZE);
+        let writer = BoxWriter::create(region, &Identity::default());
+        writer.set_python(0x030C_0100, Attribution::On);
+        // Each entry covers one instruction and steps one line.
+        let table = writer.add_string(&[0xD8, 0x00].repeat(1000)).unwrap();
+        let file = writer.add_string(b"train.py").unwrap();
+        let code = writer
+            .add_code(&CodeFacts {
+                file,
+                name: file,
+                first_line: 1,
+                table,
+                format: 12,
+                fingerprint: 1,
+                address: 1,
+            })
+            .unwrap();
+        let facts = StackFacts {
+            kind: StackKind::Python,
+            thread: StringId(0),
+            library: StringId(0),
+            creator: StackId(0),
+            flags: 0,
+        };
+        for &offset in offsets {
+            writer
+                .add_stack(&facts, [(code, offset)].into_iter())
+                .unwrap();
+        }
+        region.to_bytes()
+    }
+
+    #[test]
+    fn patience_with_a_damaged_box_ends_lines_first_and_names_after_them() {
+        let bytes = black_box(&[0, 2, 4, 6]);
+        let recording = Recording::read(&bytes).unwrap();
+        let mut places = Places::new(Some(&recording));
+        places.patience = 3000;
+        let shown: Vec<String> = recording
+            .stacks()
+            .filter(|stack| stack.kind == Some(StackKind::Python))
+            .map(|stack| places.of_stack(&stack).describe())
+            .collect();
+        let other = "other: the box had no room for these lines";
+        assert_eq!(
+            shown,
+            [
+                "train.py:2 in train.py",
+                "train.py:1 in train.py",
+                other,
+                other
+            ]
+        );
+        let again = recording.stacks().nth(1).unwrap();
+        assert_eq!(places.of_stack(&again).describe(), "train.py:2 in train.py");
     }
 }

@@ -47,14 +47,25 @@ pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<
 fn losses(recording: &Recording<'_>) -> Vec<String> {
     let lost = recording.totals().lost;
     let mut lines = Vec::new();
-    if lost.stacks > 0 {
+    let tables = [
+        ("names", lost.strings),
+        ("functions", lost.codes),
+        ("stacks", lost.stacks),
+    ];
+    let full: Vec<&str> = tables
+        .into_iter()
+        .filter_map(|(name, count)| (count > 0).then_some(name))
+        .collect();
+    if !full.is_empty() {
+        let how_many = match lost.stacks {
+            0 => "lines seen after that are".to_owned(),
+            1 => "1 allocation is".to_owned(),
+            count => format!("{count} allocations are"),
+        };
         lines.push(format!(
-            "The box was full: {} allocations are counted as other; `--box-size` gives room",
-            lost.stacks
+            "The box had no room for more {}: {how_many} counted as other; `--box-size` gives room",
+            full.join(", ")
         ));
-    }
-    if lost.codes.saturating_add(lost.strings) > 0 {
-        lines.push("The box was full: some names are missing; `--box-size` gives room".to_owned());
     }
     if lost.contended > 0 {
         lines.push(format!(

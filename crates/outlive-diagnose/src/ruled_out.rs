@@ -89,9 +89,7 @@ fn fault(case: &Case<'_>, _: VerdictId) -> Option<String> {
     } else {
         ""
     };
-    Some(format!(
-        "segmentation fault or abort: not the wait status{recorded}"
-    ))
+    Some(format!("fault or abort: not the wait status{recorded}"))
 }
 
 fn exception(case: &Case<'_>, id: VerdictId) -> Option<String> {
@@ -104,7 +102,7 @@ fn exception(case: &Case<'_>, id: VerdictId) -> Option<String> {
     }
     // An exit with an exception that only standard error shows is not ruled out.
     ended_by_signal(case)?;
-    Some("Python exception: none ended the main thread".to_owned())
+    Some("Python exception: none recorded".to_owned())
 }
 
 fn shared_memory(case: &Case<'_>, id: VerdictId) -> Option<String> {
@@ -116,13 +114,8 @@ fn shared_memory(case: &Case<'_>, id: VerdictId) -> Option<String> {
         .filter(|space| space.total > 0)?;
     let lowest = space.free_lowest.min(space.free);
     let room = lowest >= space.total / 20;
-    (id != VerdictId::SharedMemoryFull && room).then(|| {
-        format!(
-            "/dev/shm full: {} of {} were free",
-            Size(lowest),
-            Size(space.total)
-        )
-    })
+    (id != VerdictId::SharedMemoryFull && room)
+        .then(|| format!("/dev/shm: {} of {} free", Size(lowest), Size(space.total)))
 }
 
 fn daemons(case: &Case<'_>, id: VerdictId) -> Option<String> {
@@ -132,7 +125,7 @@ fn daemons(case: &Case<'_>, id: VerdictId) -> Option<String> {
         VerdictId::KilledBySystemdOomd | VerdictId::KilledByEarlyoom
     );
     (sent && !daemon && case.run.journal.readable)
-        .then(|| "systemd-oomd, earlyoom: no word of theirs in the journal".to_owned())
+        .then(|| "systemd-oomd, earlyoom: not in the journal".to_owned())
 }
 
 fn cpu_limit(case: &Case<'_>, id: VerdictId) -> Option<String> {
@@ -146,7 +139,7 @@ fn cpu_limit(case: &Case<'_>, id: VerdictId) -> Option<String> {
                 Span(case.victim.cpu_time)
             )
         }
-        None => "CPU limit: none is set".to_owned(),
+        None => "CPU limit: none".to_owned(),
     })
 }
 
@@ -155,8 +148,8 @@ fn sandbox(case: &Case<'_>, id: VerdictId) -> Option<String> {
         return None;
     }
     match case.victim.seccomp {
-        0 => Some("seccomp: no filter was active".to_owned()),
-        _ if case.log.readable => Some("seccomp: no refused call in the kernel log".to_owned()),
+        0 => Some("seccomp: no filter".to_owned()),
+        _ if case.log.readable => Some("seccomp: no refused call logged".to_owned()),
         _ => None,
     }
 }
@@ -167,8 +160,7 @@ fn gpu(case: &Case<'_>, id: VerdictId) -> Option<String> {
         id,
         VerdictId::GpuFault | VerdictId::CudaAbort | VerdictId::GpuOutOfMemory
     );
-    (!gpu && case.log.readable && case.log.xids.is_empty())
-        .then(|| "GPU fault: no Xid in the kernel log".to_owned())
+    (!gpu && case.log.readable && case.log.xids.is_empty()).then(|| "GPU: no Xid logged".to_owned())
 }
 
 /// A program that exits has had its say; these lines are for those that could not.

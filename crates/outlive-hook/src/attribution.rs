@@ -17,7 +17,6 @@ use crate::python::layout::{BYTES_DATA, BYTES_LENGTH, FrameLayout};
 use crate::python::text::Text;
 use crate::python::walk::{MAX_DEPTH, Place, walk};
 use crate::python::{self, Memory, text};
-use crate::sys::peek::Checked;
 use crate::sys::thread::{Thread, thread_id};
 use crate::sys::{interpreter, library, peek, process};
 
@@ -190,7 +189,7 @@ fn code_of<M: Memory>(
         file: string_of(arena, black_box, file.as_bytes()),
         name: string_of(arena, black_box, name.as_bytes()),
         first_line,
-        table: line_table(black_box, field(layout.table)),
+        table: line_table(black_box, memory, field(layout.table)),
         format: layout.minor,
         fingerprint: place.fingerprint,
         address: place.code as u64,
@@ -204,17 +203,16 @@ fn code_of<M: Memory>(
     added.unwrap_or(NAMELESS)
 }
 
-/// Copies the line table of a code object into the box, through the kernel: tables are rare and
-/// long, and a wrong length must not be able to fault.
-fn line_table(black_box: &BoxWriter, object: usize) -> StringId {
+/// Copies the line table of a code object into the box.
+fn line_table<M: Memory>(black_box: &BoxWriter, memory: &M, object: usize) -> StringId {
     if object == 0 {
         return StringId(0);
     }
-    let length = Checked
+    let length = memory
         .word(object.wrapping_add(BYTES_LENGTH))
         .unwrap_or(0)
         .min(MAX_TABLE);
-    peek::copy_to_string(black_box, object.wrapping_add(BYTES_DATA), length)
+    peek::copy_to_string(black_box, memory, object.wrapping_add(BYTES_DATA), length)
 }
 
 /// The record of a string, written at first sight. Called with the intern lock held.

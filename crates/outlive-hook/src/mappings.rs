@@ -83,9 +83,10 @@ impl MappingTable {
         block.insert(range)
     }
 
-    /// Removes everything between two addresses, calling `gone` with each piece that was mapped.
+    /// Removes everything between two addresses, calling `gone` with each piece that was mapped and
+    /// the number of pieces that stay of its range.
     /// Pieces that stick out stay; `false` when a range had to be split and there was no room.
-    pub fn remove(&self, start: u64, end: u64, mut gone: impl FnMut(Range)) -> bool {
+    pub fn remove(&self, start: u64, end: u64, mut gone: impl FnMut(Range, i64)) -> bool {
         let mut complete = true;
         while let Some((place, index, range)) = self.first_overlap(start, end) {
             let cut = Range {
@@ -103,7 +104,10 @@ impl MappingTable {
                 ..range
             };
             complete &= self.insert(before) && self.insert(after);
-            gone(cut);
+            gone(
+                cut,
+                i64::from(!before.is_empty()) + i64::from(!after.is_empty()),
+            );
         }
         complete
     }
@@ -337,7 +341,7 @@ mod tests {
             stack: 3,
         });
         let mut gone = Vec::new();
-        assert!(table.remove(12, 15, |range| gone.push(range)));
+        assert!(table.remove(12, 15, |range, _| gone.push(range)));
         assert_eq!(
             gone,
             [Range {
@@ -365,7 +369,7 @@ mod tests {
             .count();
         assert!(fits >= BLOCKS * PER_BLOCK / 2, "{fits}");
         let mut gone = 0;
-        table.remove(0, u64::MAX, |_| gone += 1);
+        table.remove(0, u64::MAX, |_, _| gone += 1);
         assert_eq!(gone, fits);
         assert!(table.insert(Range {
             start: 1,
@@ -382,7 +386,7 @@ mod tests {
             for (start, length, stack) in steps {
                 let end = start + length;
                 let mut gone = BTreeMap::new();
-                assert!(table.remove(start, end, |range| {
+                assert!(table.remove(start, end, |range, _| {
                     for page in range.start..range.end {
                         gone.insert(page, range.stack);
                     }

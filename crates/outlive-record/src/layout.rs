@@ -203,6 +203,9 @@ pub mod stack {
     pub const LARGEST: u64 = 96;
     /// `i64` how many of `LIVE_BYTES` are estimates: weights of samples, arenas of small objects.
     pub const ESTIMATED_BYTES: u64 = 104;
+    /// `i64` address space reserved in large pieces by an allocator of a library's own: an upper
+    /// bound of what it uses, and not part of `LIVE_BYTES`.
+    pub const RESERVED_BYTES: u64 = 112;
 }
 
 /// An event of the ring: 64 bytes.

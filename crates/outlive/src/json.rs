@@ -93,6 +93,8 @@ fn memory(diagnosis: &Diagnosis) -> Value {
         limit_source,
         peak,
         at_end,
+        resident_peak,
+        resident_at_end,
         ..
     } = &diagnosis.memory;
     json!({
@@ -100,8 +102,8 @@ fn memory(diagnosis: &Diagnosis) -> Value {
         "limit_source": limit_source,
         "peak": peak,
         "at_end": at_end,
-        "used_peak": diagnosis.memory.used_peak,
-        "used_at_end": diagnosis.memory.used_at_end,
+        "resident_peak": resident_peak,
+        "resident_at_end": resident_at_end,
         "tracked_peak": diagnosis.memory.tracked_peak,
         "tracked_at_end": diagnosis.memory.tracked_at_end,
         "forked": diagnosis.memory.forked,
@@ -133,7 +135,8 @@ fn holder(holder: &Holder) -> Value {
         "live_bytes": holder.live_bytes,
         "peak_bytes": holder.peak_bytes,
         "count": holder.count,
-        "exact": holder.exact,
+        "exact": holder.is_exact(),
+        "estimated_bytes": holder.estimated_bytes,
         "shared": holder.shared,
         "via": holder.via,
     });
@@ -144,30 +147,18 @@ fn holder(holder: &Holder) -> Value {
 }
 
 fn place(place: &Place) -> Value {
-    match place {
-        Place::Line {
-            file,
-            line,
-            function,
-        } => {
-            json!({ "kind": "line", "file": file, "line": line, "function": function })
-        }
-        Place::Thread { name, library, .. } => json!({
-            "kind": "thread",
-            "file": Value::Null,
-            "line": Value::Null,
-            "function": place.describe(),
-            "thread": name,
-            "library": library,
-            "created_at": place.created_at(),
-        }),
-        Place::StartUp | Place::Other => json!({
-            "kind": if *place == Place::Other { "other" } else { "start_up" },
-            "file": Value::Null,
-            "line": Value::Null,
-            "function": place.describe(),
-        }),
+    let line = place.line();
+    let mut value = json!({
+        "kind": place.kind(),
+        "file": line.map(|line| &line.file),
+        "line": line.and_then(|line| line.line),
+        "function": line.map_or_else(|| place.describe(), |line| line.function.clone()),
+    });
+    if let (Place::Thread { name, library, .. }, Value::Object(fields)) = (place, &mut value) {
+        fields.insert("thread".to_owned(), json!(name));
+        fields.insert("library".to_owned(), json!(library));
     }
+    value
 }
 
 fn process(view: &ProcessView, start: u64) -> Value {

@@ -15,6 +15,8 @@ use crate::supervise::clock;
 
 /// File name of the facts about a run.
 pub const FACTS_FILE: &str = "run.json";
+/// How many runs are named where a name fits several.
+const LISTED: usize = 5;
 /// Extension of black boxes.
 pub const BOX_EXTENSION: &str = "box";
 
@@ -94,12 +96,7 @@ impl Store {
         match matching.as_slice() {
             [run] => Ok((*run).clone()),
             [] => bail!("No run `{name}`\nhint: `outlive list` shows the runs that are kept"),
-            [newest, .., oldest] => bail!(
-                "`{name}` fits {} runs, `{}` to `{}`\nhint: give more of the name",
-                matching.len(),
-                oldest.id,
-                newest.id
-            ),
+            several => bail!("{}", ambiguous(name, several)),
         }
     }
 
@@ -156,6 +153,23 @@ impl StoredRun {
         boxes.sort();
         Ok(boxes)
     }
+}
+
+/// `20261115` fits 3 runs: `…`, `…`, `…`.
+fn ambiguous(name: &str, runs: &[&StoredRun]) -> String {
+    let mut ids: Vec<String> = runs
+        .iter()
+        .take(LISTED)
+        .map(|run| format!("`{}`", run.id))
+        .collect();
+    if runs.len() > LISTED {
+        ids.push(format!("and {} more", runs.len() - LISTED));
+    }
+    format!(
+        "`{name}` fits {} runs: {}\nhint: give more of the name; `last` is the newest",
+        runs.len(),
+        ids.join(", ")
+    )
 }
 
 /// The newest run with a process of this id.
@@ -259,10 +273,10 @@ mod tests {
     fn a_name_that_fits_several_runs_or_none_is_an_error_with_a_hint() {
         let (_home, store) = store_with(&["20260102-000000-bbbb", "20260102-000001-cccc"]);
         let message = |name| store.find(name).unwrap_err().to_string();
-        assert!(
-            message("20260102").contains("fits 2 runs"),
-            "{}",
-            message("20260102")
+        assert_eq!(
+            message("20260102"),
+            "`20260102` fits 2 runs: `20260102-000001-cccc`, `20260102-000000-bbbb`\n\
+             hint: give more of the name; `last` is the newest"
         );
         assert!(
             message("1999").contains("hint: `outlive list`"),

@@ -6,8 +6,10 @@ use std::io::{self, IsTerminal};
 use outlive_diagnose::VerdictId;
 use outlive_diagnose::facts::{EndStatus, RunFacts};
 use outlive_diagnose::size::{Size, Span};
+use outlive_diagnose::traceback::own_line;
+use outlive_record::kind::ExceptionKind;
 
-use crate::commands::why;
+use crate::commands::why::{self, Explanation};
 use crate::printer::Style;
 use crate::say;
 use crate::store::StoredRun;
@@ -17,11 +19,22 @@ const SIGINT: i32 = 2;
 
 /// Says it on standard error.
 pub(crate) fn print(run: &StoredRun, facts: &RunFacts, status: EndStatus) {
-    if needs_explanation(status) && explain(run, status).unwrap_or(false) {
-        return;
+    let mut raised = None;
+    if needs_explanation(status)
+        && let Ok(explanation) = why::explain(run)
+    {
+        if !is_plain(&explanation, status) {
+            // A closed standard error is not a fault.
+            let _ = print_whole(&explanation);
+            return;
+        }
+        raised = exception(&explanation);
     }
     if io::stderr().is_terminal() {
-        say(&line(facts, status));
+        say(&match raised {
+            Some(raised) => format!("{}: {raised} · outlive why", end(facts, status)),
+            None => line(facts, status),
+        });
     }
 }
 
@@ -32,11 +45,9 @@ const fn needs_explanation(status: EndStatus) -> bool {
     }
 }
 
-/// Prints the explanation, unless the program merely said "no": its own message is explanation
-/// enough. True when it was printed.
-fn explain(run: &StoredRun, status: EndStatus) -> anyhow::Result<bool> {
-    let explanation = why::explain(run)?;
-    let is_plain = matches!(
+/// Whether the program merely said "no": its own message is explanation enough.
+const fn is_plain(explanation: &Explanation, status: EndStatus) -> bool {
+    let is_own_doing = matches!(
         explanation.diagnosis.verdict.id,
         VerdictId::UncaughtException
             | VerdictId::ExitedWithCode
@@ -44,41 +55,59 @@ fn explain(run: &StoredRun, status: EndStatus) -> anyhow::Result<bool> {
             | VerdictId::Interrupted
             | VerdictId::Finished
     );
-    if is_plain && matches!(status, EndStatus::Exited(_)) {
-        return Ok(false);
-    }
+    is_own_doing && matches!(status, EndStatus::Exited(_))
+}
+
+fn print_whole(explanation: &Explanation) -> io::Result<()> {
     let stderr = io::stderr();
     let style = Style::for_stream(&stderr);
     let mut text = Vec::new();
-    why::print_text(&explanation, &mut text, style)?;
+    why::print_text(explanation, &mut text, style)?;
     // In one piece: other processes may be writing to the same place.
     let mut out = stderr.lock();
     io::Write::write_all(&mut out, b"\n")?;
-    io::Write::write_all(&mut out, &text)?;
-    Ok(true)
+    io::Write::write_all(&mut out, &text)
+}
+
+/// `ValueError at train.py:12`, for the exception that ended the program.
+fn exception(explanation: &Explanation) -> Option<String> {
+    let exceptions = explanation.diagnosis.exceptions.iter();
+    let main = exceptions
+        .rev()
+        .find(|exception| exception.kind == Some(ExceptionKind::Main))?;
+    let directory = format!("{}/", explanation.directory);
+    let place = own_line(&main.traceback).map_or_else(String::new, |line| {
+        let place = line.split(" in ").next().unwrap_or(line);
+        format!(" at {}", place.strip_prefix(&directory).unwrap_or(place))
+    });
+    Some(format!("{}{place}", main.type_name))
 }
 
 /// `finished in 12 s, peak 1.2 GiB of 8.0 GiB (cgroup), run 20261115-091530-a1b2`.
 fn line(facts: &RunFacts, status: EndStatus) -> String {
+    let (limit, source) = tightest_limit(facts);
+    format!(
+        "{}, peak {} of {} ({source}), run {}",
+        end(facts, status),
+        Size(facts.peak_memory),
+        Size(limit),
+        facts.id
+    )
+}
+
+fn end(facts: &RunFacts, status: EndStatus) -> String {
     let length = Span(
         facts
             .ended_at
             .unwrap_or(facts.started_at)
             .saturating_sub(facts.started_at),
     );
-    let end = match status {
+    match status {
         EndStatus::Exited(0) => format!("finished in {length}"),
         EndStatus::Exited(code) => format!("exited with code {code} after {length}"),
         EndStatus::Signaled(SIGINT) => format!("interrupted after {length}"),
         EndStatus::Signaled(signal) => format!("ended by signal {signal} after {length}"),
-    };
-    let (limit, source) = tightest_limit(facts);
-    let peak = Size(facts.peak_memory);
-    format!(
-        "{end}, peak {peak} of {} ({source}), run {}",
-        Size(limit),
-        facts.id
-    )
+    }
 }
 
 fn tightest_limit(facts: &RunFacts) -> (u64, &'static str) {

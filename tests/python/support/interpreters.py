@@ -4,6 +4,8 @@
 the tests look on the path, in the version manager's folder and in `.cache`.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -1,8 +1,8 @@
 //! Ends that are no deaths, and runs without an end.
 
 use crate::case::{Case, who};
-use crate::facts::{ProcessFacts, RunFacts};
-use crate::memory::Memory;
+use crate::facts::{Change, ProcessFacts, RunFacts};
+use crate::memory::{Memory, describe};
 use crate::oom::{counter_lines, fullness_line};
 use crate::signal;
 use crate::size::Span;
@@ -74,6 +74,9 @@ pub(crate) fn hang(root: Option<&ProcessFacts>, of_child: &Verdict) -> Verdict {
 
 /// No end was recorded: the supervisor went too.
 pub(crate) fn lost(run: &RunFacts, memory: &Memory) -> Verdict {
+    if let Some(verdict) = lost_to_memory(run, memory) {
+        return verdict;
+    }
     let mut verdict = Verdict::new(
         VerdictId::SupervisorLost,
         Confidence::Unproved,
@@ -90,4 +93,51 @@ pub(crate) fn lost(run: &RunFacts, memory: &Memory) -> Verdict {
             .advise("See what the container's runtime says (`OOMKilled`), and the lines above");
     }
     verdict.advise("Look at the scheduler's, the container's or the machine's log of that time")
+}
+
+/// The counters moved, and nobody was left to see whom it struck.
+fn lost_to_memory(run: &RunFacts, memory: &Memory) -> Option<Verdict> {
+    let rose = |change: Option<Change>| change.is_some_and(|change| change.rise() > 0);
+    let own = run.cgroups.iter().find(|cgroup| cgroup.own);
+    let group = run
+        .cgroups
+        .iter()
+        .find(|cgroup| rose(cgroup.oom_group_kill) || (cgroup.oom_group && rose(cgroup.oom_kill)));
+    let in_cgroup = own.is_some_and(|cgroup| rose(cgroup.oom_kill));
+    // Any process of the machine moves this one, so memory must have been short here too.
+    let on_machine = rose(run.vmstat_oom_kill) && memory.is_short();
+    let is_cgroup = memory.limit_source.starts_with("cgroup");
+    let (id, confidence, whom) = match group {
+        Some(cgroup) => (
+            VerdictId::OutOfMemoryGroupKill,
+            Confidence::Proved,
+            format!("the kernel killed every process of {}", describe(cgroup)),
+        ),
+        None if in_cgroup || (on_machine && is_cgroup) => (
+            VerdictId::OutOfMemoryCgroup,
+            Confidence::Likely,
+            format!(
+                "it is likely that the kernel killed the program at the limit of {}",
+                memory.limit_source
+            ),
+        ),
+        None if on_machine => (
+            VerdictId::OutOfMemoryHost,
+            Confidence::Likely,
+            "it is likely that the kernel killed the program: the machine's memory was used up"
+                .to_owned(),
+        ),
+        None => return None,
+    };
+    Some(
+        Verdict::new(
+            id,
+            confidence,
+            format!("Out of memory: {whom}, and Outlive with it"),
+        )
+        .because("the supervisor is gone and wrote no end")
+        .because_all(counter_lines(run))
+        .because_all(fullness_line(memory))
+        .advise("Use less memory at the lines above, or raise this limit"),
+    )
 }

@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::signal;
+use crate::traceback;
 use crate::verdict::{Confidence, Verdict, VerdictId};
 use crate::words::{Word, headline, shorten};
 
@@ -123,7 +124,8 @@ pub(super) fn uncaught(case: &Case<'_>) -> Option<Verdict> {
     let Some(exception) = case.main_exception() else {
         return from_standard_error(case);
     };
-    let place = innermost(case).map_or_else(String::new, |line| format!(" at {line}"));
+    let place = traceback::own_line(&exception.traceback)
+        .map_or_else(String::new, |line| format!(" at {line}"));
     Some(
         Verdict::new(
             VerdictId::UncaughtException,
@@ -160,13 +162,7 @@ fn from_standard_error(case: &Case<'_>) -> Option<Verdict> {
     )
 }
 
-fn innermost<'c>(case: &'c Case<'_>) -> Option<&'c str> {
-    case.main_exception()?
-        .traceback
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-}
-
 fn innermost_line(case: &Case<'_>) -> Option<String> {
-    Some(format!("traceback ends at {}", shorten(innermost(case)?)))
+    let line = traceback::innermost(&case.main_exception()?.traceback)?;
+    Some(format!("traceback ends at {}", shorten(line)))
 }

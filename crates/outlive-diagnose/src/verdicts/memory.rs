@@ -91,15 +91,15 @@ pub(super) fn cgroup(case: &Case<'_>) -> Option<Verdict> {
     let place = match kill.cgroup {
         Some(cgroup) => {
             let limit = Size(cgroup.limit.unwrap_or(0));
-            format!("{} reached its limit of {limit}", describe(cgroup))
+            format!("at the {limit} limit of {}", describe(cgroup))
         }
-        None => "a cgroup above the ones visible here reached its limit".to_owned(),
+        None => "at the limit of a cgroup above the ones visible here".to_owned(),
     };
     let verdict = Verdict::new(
         VerdictId::OutOfMemoryCgroup,
         kill.confidence,
         format!(
-            "Out of memory: {} the kernel killed {} because {place}",
+            "Out of memory: {} the kernel killed {} {place}",
             hedge(kill),
             case.who()
         )
@@ -108,9 +108,7 @@ pub(super) fn cgroup(case: &Case<'_>) -> Option<Verdict> {
     Some(
         with_evidence(verdict, case, kill)
             .advise("Use less memory at the lines above: smaller batches, fewer workers, chunks")
-            .advise(
-                "Or raise this limit, and only this one: the machine's memory is not the bound",
-            ),
+            .advise("Or raise this limit: the machine's own memory is not the bound"),
     )
 }
 

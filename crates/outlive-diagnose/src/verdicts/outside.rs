@@ -49,11 +49,14 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
     } else {
         Confidence::Unproved
     };
-    let mut summary = format!("Somebody sent SIGKILL to {}", case.who());
+    let mut summary = format!(
+        "{} was ended by SIGKILL; who sent it is not known",
+        case.who()
+    );
     summary.push_str(if checked {
-        "; the kernel left no trace of having done it"
+        ", the kernel counted no kill"
     } else {
-        "; whether it was the kernel cannot be told here"
+        ", the kernel or somebody else"
     });
     let mut verdict = Verdict::new(VerdictId::KilledFromOutside, confidence, summary)
         .because(case.status_line())
@@ -72,8 +75,7 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
         );
     }
     Some(verdict.advise(
-        "Who may send it: a person, a time limit, a liveness probe, a culler, an eviction, \
-         `docker stop`",
+        "Who may send it: a person, a time limit, a probe, `docker stop`, the program itself",
     ))
 }
 

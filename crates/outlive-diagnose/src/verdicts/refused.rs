@@ -17,6 +17,7 @@ const REFUSED: &[&str] = &[
     "Cannot allocate memory",
     "std::bad_alloc",
     "by allocator cpu",
+    "ResourceExhaustedError",
     "OutOfHeadroom",
 ];
 
@@ -26,13 +27,21 @@ const GPU: &[&str] = &[
     "CUDA error: out of memory",
     "CUDA_ERROR_OUT_OF_MEMORY",
     "cudaErrorMemoryAllocation",
+    "MPS backend out of memory",
+    "XPU out of memory",
     "RESOURCE_EXHAUSTED",
     "by allocator GPU",
 ];
 
+/// Memory of the host, in words that are otherwise a GPU's.
+const HOST: &[&str] = &["by allocator cpu", "device:CPU"];
+
 /// The GPU's memory.
 pub(super) fn gpu_memory(case: &Case<'_>) -> Option<Verdict> {
     let word = case.raised(GPU)?;
+    if HOST.iter().any(|mark| word.line.contains(mark)) {
+        return None;
+    }
     Some(
         Verdict::new(
             VerdictId::GpuOutOfMemory,

@@ -88,7 +88,7 @@ fn a_lost_supervisor_leaves_the_black_box() {
     };
     unfinished(Liveness::SupervisorLost)
         .with_box(ROOT, |writer| {
-            writer.add_fatal(&fatal).unwrap();
+            writer.add_fatal(&fatal, None).unwrap();
         })
         .expect(VerdictId::SegmentationFault, Confidence::Proved);
 }

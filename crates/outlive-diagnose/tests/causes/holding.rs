@@ -5,6 +5,7 @@ use outlive_diagnose::holders::Moment;
 use outlive_diagnose::place::Place;
 use outlive_diagnose::{Confidence, VerdictId};
 use outlive_record::kind::{EventKind, StackKind, stack_flag};
+use outlive_record::layout::facts;
 use outlive_record::write::{
     Acquisition, BoxWriter, CodeFacts, CodeId, StackFacts, StackId, StringId,
 };
@@ -79,7 +80,7 @@ fn bytes_go_to_the_innermost_line_the_user_wrote() {
             (
                 holder.place.describe(),
                 holder.live_bytes / MIB,
-                holder.exact,
+                holder.is_exact(),
             )
         })
         .collect();
@@ -89,9 +90,9 @@ fn bytes_go_to_the_innermost_line_the_user_wrote() {
             ("train.py:17 in step".to_owned(), 400, true),
             ("train.py:30 in main".to_owned(), 50, false),
             (
-                "other (the tables of the box were full)".to_owned(),
+                "other: the box had no room for these lines".to_owned(),
                 20,
-                false
+                true
             ),
         ]
     );
@@ -112,7 +113,7 @@ fn what_was_given_back_is_shown_at_the_peak() {
         let small = stack(writer, &[code(writer, "a.py", "small", 2)]);
         acquire(writer, small, 10 * MIB, 0);
         acquire(writer, big, 500 * MIB, 0);
-        writer.release(big, 500 * MIB, false, 85 * SECOND);
+        writer.release(big, 500 * MIB, 1, false, 85 * SECOND);
     });
     let diagnosis = scene.expect(VerdictId::Finished, Confidence::Proved);
     assert_eq!(diagnosis.moment, Moment::Peak);
@@ -137,10 +138,103 @@ fn a_thread_without_python_is_named_with_its_creator() {
             .unwrap();
         acquire(writer, native, 100 * MIB, 0);
     });
+    let diagnosis = scene.diagnose();
+    let holder = &diagnosis.holders[0];
+    assert_eq!(holder.place.kind(), "thread");
+    assert_eq!(holder.place.describe(), "train.py:5 in start");
+    assert_eq!(holder.place.line().unwrap().file, "train.py");
+    assert_eq!(holder.text.as_deref(), Some("source of 5"));
+    assert_eq!(holder.via.as_deref(), Some("thread loader (libtensor.so)"));
+    let advice = &diagnosis.verdict.advice[0];
+    assert!(
+        advice.starts_with("Start at train.py:5 in start: it held 100 MiB"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn a_thread_started_by_a_thread_leads_back_to_python() {
+    let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+        let mut creator = stack(writer, &[code(writer, "train.py", "start", 5)]);
+        for name in [&b"pool"[..], b"loader"] {
+            let facts = StackFacts {
+                kind: StackKind::Native,
+                thread: writer.add_string(name).unwrap(),
+                library: writer.add_string(b"/x/libtensor.so").unwrap(),
+                creator,
+                flags: 0,
+            };
+            creator = writer
+                .add_stack(&facts, std::iter::empty::<(CodeId, u32)>())
+                .unwrap();
+        }
+        acquire(writer, creator, 100 * MIB, 0);
+    });
     let holders = scene.diagnose().holders;
-    assert_eq!(holders[0].place.describe(), "thread loader (libtensor.so)");
-    assert_eq!(holders[0].place.created_at(), Some("train.py:5"));
-    assert!(matches!(holders[0].place, Place::Thread { .. }));
+    assert_eq!(holders[0].place.describe(), "train.py:5 in start");
+}
+
+#[test]
+fn an_import_is_the_line_to_change_only_where_nothing_holds_more() {
+    let scene = |imported: u64| {
+        Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+            let library = stack(writer, &[code(writer, TORCH, "conv2d", 123)]);
+            let import = stack(writer, &[code(writer, "imports.py", "<module>", 3)]);
+            let step = stack(writer, &[code(writer, "train.py", "step", 17)]);
+            acquire(writer, library, 200 * MIB, 0);
+            acquire(writer, import, imported, 0);
+            acquire(writer, step, 40 * MIB, 0);
+        })
+    };
+    let advice = |imported| scene(imported).diagnose().verdict.advice.remove(0);
+    assert!(advice(150 * MIB).starts_with("Start at train.py:17 in step"));
+    assert!(advice(300 * MIB).starts_with("Start at imports.py:3 in <module>"));
+}
+
+#[test]
+fn estimates_are_counted_in_bytes() {
+    let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+        let mixed = stack(writer, &[code(writer, "a.py", "mixed", 1)]);
+        let sampled = stack(writer, &[code(writer, "a.py", "sampled", 2)]);
+        acquire(writer, mixed, 1000 * MIB, 0);
+        acquire(writer, mixed, 5 * MIB, stack_flag::SAMPLED);
+        acquire(writer, sampled, 100 * MIB, stack_flag::SAMPLED);
+    });
+    let holders = scene.diagnose().holders;
+    let figures: Vec<_> = holders
+        .iter()
+        .map(|it| {
+            (
+                it.estimated_bytes / MIB,
+                it.is_exact(),
+                it.is_estimate(Moment::End),
+            )
+        })
+        .collect();
+    assert_eq!(figures, [(5, false, false), (100, false, true)]);
+}
+
+#[test]
+fn what_found_no_room_is_shown_and_explained() {
+    let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+        let step = stack(writer, &[code(writer, "train.py", "step", 17)]);
+        acquire(writer, step, 5 * MIB, 0);
+        acquire(writer, StackId(0), 70 * MIB, 0);
+        writer.count_lost(facts::LOST_STRINGS, 3);
+    });
+    let diagnosis = scene.diagnose();
+    assert_eq!(diagnosis.holders[0].place, Place::Other);
+    assert_eq!(diagnosis.holders[0].live_bytes, 70 * MIB);
+    assert!(
+        diagnosis.remarks.contains(
+            &"The box had no room for more names: lines seen after that are counted as other; \
+              `--box-size` gives room"
+                .to_owned()
+        ),
+        "{:?}",
+        diagnosis.remarks
+    );
+    assert!(diagnosis.verdict.advice[0].starts_with("Start at train.py:17"));
 }
 
 #[test]

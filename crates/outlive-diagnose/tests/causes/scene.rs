@@ -38,7 +38,10 @@ struct Sources;
 
 impl SourceText for Sources {
     fn line(&self, _: &str, file: &str, line: u32) -> Option<String> {
-        (!file.starts_with('<')).then(|| format!("source of {line}"))
+        match file {
+            "imports.py" => Some("import something".to_owned()),
+            _ => (!file.starts_with('<')).then(|| format!("source of {line}")),
+        }
     }
 }
 
@@ -247,7 +250,7 @@ impl Scene {
     /// The root met a fatal signal.
     pub(crate) fn fatal(self, facts: &FatalFacts<'_>) -> Self {
         self.with_box(ROOT, |writer| {
-            let record = writer.add_fatal(facts).unwrap();
+            let record = writer.add_fatal(facts, None).unwrap();
             writer.finish_fatal(record);
         })
     }

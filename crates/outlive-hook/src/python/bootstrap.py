@@ -24,11 +24,11 @@ def _note(kind, thread, error):
             name = f"{module}.{name}"
         try:
             message = str(error)
-        except Exception:
+        except BaseException:
             message = "<no text>"
         text = (thread, name, message, _traceback_lines(error.__traceback__))
         _record(kind, *(part.encode("utf-8", "replace").replace(b"\0", b"?") for part in text))
-    except Exception:
+    except BaseException:
         pass
 
 

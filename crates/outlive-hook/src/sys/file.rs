@@ -74,11 +74,7 @@ pub fn make_box(path: &CStr, size: u64) -> Option<Region> {
     }
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
     let file = open(path, flags, 0o600)?;
-    let region = if leaves_room(&file, size) {
-        map_box(&file, size)
-    } else {
-        None
-    };
+    let region = take_space(&file, size).and_then(|()| map_box(&file, size));
     if region.is_none() {
         // SAFETY: the path ends with a NUL; a file without room is of no use.
         unsafe { kernel!(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) };
@@ -108,14 +104,29 @@ fn rename(from: &CStr, to: &CStr) {
     };
 }
 
-/// Whether the file system has room for this box and another one: the last bytes of a disk belong
-/// to the program.
-fn leaves_room(file: &Descriptor, size: u64) -> bool {
+/// Takes the space of a box from the file system: `None` when there is not enough for this one and
+/// another, since the last bytes of a disk belong to the program.
+///
+/// On tmpfs, space is memory: there the pages are taken when they are touched.
+fn take_space(file: &Descriptor, size: u64) -> Option<()> {
     // SAFETY: zero is a valid value of this structure of integers.
     let mut space: libc::statfs64 = unsafe { core::mem::zeroed() };
     // SAFETY: a live structure; a query about our own descriptor.
     let asked = unsafe { kernel!(libc::SYS_fstatfs, file.0, &raw mut space) };
-    asked == 0 && space.f_bavail.saturating_mul(space.f_bsize as u64) >= size.saturating_mul(2)
+    let available = space.f_bavail.saturating_mul(space.f_bsize as u64);
+    if asked != 0 || available < size.saturating_mul(2) {
+        return None;
+    }
+    // SAFETY: a system call on our own descriptor.
+    let promised = space.f_type != libc::TMPFS_MAGIC
+        && unsafe { kernel!(libc::SYS_fallocate, file.0, 0, 0_i64, size as i64) } == 0;
+    if promised {
+        return Some(());
+    }
+    // Some file systems cannot promise space; others are full, and were asked above.
+    // SAFETY: as above.
+    let grown = unsafe { kernel!(libc::SYS_ftruncate, file.0, size as i64) };
+    (grown == 0).then_some(())
 }
 
 /// Whether files may grow to this size: beyond the limit, the kernel would not refuse but kill.
@@ -138,18 +149,6 @@ fn may_be_as_large_as(size: u64) -> bool {
 }
 
 fn map_box(file: &Descriptor, size: u64) -> Option<Region> {
-    // SAFETY: a system call on our own descriptor.
-    let taken = unsafe { kernel!(libc::SYS_fallocate, file.0, 0, 0_i64, size as i64) };
-    if taken != 0 {
-        // Some file systems cannot promise space; others are full, and say so.
-        let unsupported = super::c_library::errno() == libc::EOPNOTSUPP;
-        // SAFETY: as above.
-        let grown =
-            unsupported && unsafe { kernel!(libc::SYS_ftruncate, file.0, size as i64) } == 0;
-        if !grown {
-            return None;
-        }
-    }
     // SAFETY: a fresh shared mapping of our own file.
     let base = unsafe {
         map::map(

@@ -98,11 +98,15 @@ pub fn own_frames() -> Direct {
     unsafe { Direct::new() }
 }
 
-/// Copies memory of this process into a new string of the box, if all of it is readable.
-pub fn copy_to_string(black_box: &BoxWriter, address: usize, length: usize) -> StringId {
-    let mut probe = [0; 1];
+/// Copies an object of the interpreter into a new string of the box, if both its ends can be read.
+pub fn copy_to_string<M: Memory>(
+    black_box: &BoxWriter,
+    memory: &M,
+    address: usize,
+    length: usize,
+) -> StringId {
     let last = address.wrapping_add(length.saturating_sub(1));
-    if length == 0 || !copy(address, &mut probe) || !copy(last, &mut probe) {
+    if length == 0 || memory.byte(address).is_none() || memory.byte(last).is_none() {
         return StringId(0);
     }
     // SAFETY: both ends are mapped, and a line table is one object of a living code object of a

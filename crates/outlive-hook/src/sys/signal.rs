@@ -60,6 +60,7 @@ pub fn install() {
             && let Some(wanted) = wanted(signal)
         {
             remember(wanted, &before);
+            follow(signal, &before);
         }
     }
     belong_to_this_process();
@@ -75,17 +76,21 @@ fn our_action(on_stack: c_int) -> libc::sigaction {
     ours
 }
 
-/// A handler of the program runs on the stack it asked for: it may need more than ours has.
-fn use_stack_of(signal: c_int, action: &libc::sigaction) {
-    let is_handler = action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN;
-    let on_stack = if is_handler {
-        action.sa_flags & libc::SA_ONSTACK
-    } else {
-        libc::SA_ONSTACK
+/// Sets what the kernel has. A handler of the program runs on the stack it asked for, since it may
+/// need more than ours has; a signal it ignores is ignored by the kernel, also after `exec`.
+fn follow(signal: c_int, action: &libc::sigaction) {
+    let on_stack = match action.sa_sigaction {
+        libc::SIG_DFL => libc::SA_ONSTACK,
+        _ => action.sa_flags & libc::SA_ONSTACK,
     };
     let ours = our_action(on_stack);
+    let chosen = if action.sa_sigaction == libc::SIG_IGN {
+        action
+    } else {
+        &ours
+    };
     // SAFETY: a live action.
-    unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
+    unsafe { real_sigaction(signal, core::ptr::from_ref(chosen), core::ptr::null_mut()) };
 }
 
 /// After a `fork`, the child's handlers are its own.
@@ -116,7 +121,7 @@ pub unsafe fn sigaction(
         // SAFETY: a non-null action is valid by the contract.
         let action = unsafe { &*action };
         remember(wanted, action);
-        use_stack_of(signal, action);
+        follow(signal, action);
     }
     if !before.is_null() {
         // SAFETY: as above.

@@ -21,6 +21,8 @@ pub struct Stack {
     pub live_bytes: i64,
     /// How many of them are estimates.
     pub estimated_bytes: i64,
+    /// Address space reserved beside them, an upper bound of what is used of it.
+    pub reserved_bytes: i64,
     /// Recorded blocks live at the end.
     pub live_count: i64,
     /// Highest value of `live_bytes`.
@@ -113,9 +115,8 @@ impl<'a> Recording<'a> {
 
     /// Length of the table that [`Self::frame`] may walk to find a line: what it costs.
     pub fn line_table_length(&self, code: u32) -> usize {
-        self.code_record(code).map_or(0, |record| {
-            self.string_bytes(record.u32(code::TABLE)).len()
-        })
+        self.code_record(code)
+            .map_or(0, |record| self.string_bytes(record.u32(code::TABLE)).len())
     }
 
     fn code_record(&self, code: u32) -> Option<Bytes<'a>> {
@@ -200,6 +201,7 @@ fn read_stack(at: Bytes<'_>, id: u32, peak_column: u64) -> Stack {
         flags: at.u32(stack::FLAGS),
         live_bytes: at.i64(stack::LIVE_BYTES),
         estimated_bytes: at.i64(stack::ESTIMATED_BYTES),
+        reserved_bytes: at.i64(stack::RESERVED_BYTES),
         live_count: at.i64(stack::LIVE_COUNT),
         peak_bytes: at.i64(stack::PEAK_BYTES),
         at_peak_bytes: at.i64(peak_column),

@@ -87,8 +87,23 @@ impl BoxWriter {
         total
     }
 
-    /// Counts memory out. Returns the live bytes of the process afterwards.
-    pub fn release(&self, stack: StackId, bytes: u64, estimated: bool, time: u64) -> i64 {
+    /// Counts reserved address space in (or out, when negative).
+    pub fn reserve_space(&self, stack: StackId, bytes: i64) {
+        let at = self.stack_place(stack);
+        self.region
+            .i64(at.wrapping_add(stack::RESERVED_BYTES))
+            .fetch_add(bytes, Relaxed);
+    }
+
+    /// Counts memory out, and `blocks` of it. Returns the live bytes of the process afterwards.
+    pub fn release(
+        &self,
+        stack: StackId,
+        bytes: u64,
+        blocks: i64,
+        estimated: bool,
+        time: u64,
+    ) -> i64 {
         let region = &self.region;
         let released = bytes as i64;
         let total = region.i64(self.fact(facts::LIVE_BYTES));
@@ -99,7 +114,7 @@ impl BoxWriter {
             .fetch_sub(released, Relaxed);
         region
             .i64(at.wrapping_add(stack::LIVE_COUNT))
-            .fetch_sub(1, Relaxed);
+            .fetch_sub(blocks, Relaxed);
         if estimated {
             region
                 .i64(at.wrapping_add(stack::ESTIMATED_BYTES))
@@ -107,7 +122,7 @@ impl BoxWriter {
         }
         region
             .i64(self.fact(facts::LIVE_COUNT))
-            .fetch_sub(1, Relaxed);
+            .fetch_sub(blocks, Relaxed);
         total.fetch_sub(released, Relaxed).wrapping_sub(released)
     }
 

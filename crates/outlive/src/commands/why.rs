@@ -13,7 +13,7 @@ use crate::json;
 use crate::printer::{Style, explanation, finish_output};
 use crate::sources::Sources;
 use crate::store::{Store, StoredRun};
-use crate::supervise::{clock, is_alive};
+use crate::supervise::{clock, is_alive, late};
 
 /// A run and its diagnosis.
 #[derive(Clone, Debug)]
@@ -54,6 +54,9 @@ pub fn explain(run: &StoredRun) -> Result<Explanation> {
     let mut facts = run.facts()?;
     let shelf = Shelf::new(run.boxes()?);
     adopt_unseen(&mut facts, &shelf);
+    if liveness(&facts) == Liveness::SupervisorLost {
+        late::look(run, &mut facts);
+    }
     let input = Input {
         run: &facts,
         boxes: &shelf,

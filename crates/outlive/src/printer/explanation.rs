@@ -5,16 +5,15 @@ use std::io::{self, Write};
 use outlive_diagnose::Diagnosis;
 use outlive_diagnose::VerdictId;
 use outlive_diagnose::growth::LastLarge;
-use outlive_diagnose::holders::{Holder, Moment};
 use outlive_diagnose::signal;
 use outlive_diagnose::size::{Size, Span};
 use outlive_diagnose::{ProcessView, Role};
 
-use super::{Style, Tone, cut};
+use super::{Style, Tone, cut, holding};
 use crate::commands::why::Explanation;
 
-/// Holders shown; JSON has them all.
-const HOLDERS: usize = 5;
+/// Lines of what it was not, and of what could not be looked at.
+const PARAGRAPH: usize = 3;
 /// Growth from this size on is told.
 const WORTH_TELLING: u64 = 16 << 20;
 /// Other processes shown.
@@ -51,26 +50,26 @@ pub(crate) fn print(
     };
     section(out, "memory", vec![memory_line(diagnosis)])?;
     section(out, "proof", verdict.evidence.clone())?;
-    section(out, "held", holder_lines(explanation, style))?;
+    section(out, "held", holding::lines(explanation, style))?;
     section(out, "last", last_line(diagnosis).into_iter().collect())?;
     section(out, "try", verdict.advice.clone())?;
-    section(out, "not", joined(&verdict.ruled_out))?;
-    section(out, "unseen", joined(&verdict.not_checked))?;
+    section(out, "not", joined(&verdict.ruled_out, style))?;
+    section(out, "unseen", joined(&verdict.not_checked, style))?;
     section(out, "tree", process_lines(explanation))?;
     section(out, "note", diagnosis.remarks.clone())
 }
 
-/// One paragraph: these lines are read only when somebody doubts.
-fn joined(lines: &[String]) -> Vec<String> {
+/// One short paragraph: these lines are read only when somebody doubts. JSON has them all.
+fn joined(lines: &[String], style: Style) -> Vec<String> {
     if lines.is_empty() {
-        Vec::new()
-    } else {
-        vec![lines.join(" · ")]
+        return Vec::new();
     }
+    let room = PARAGRAPH * style.width.saturating_sub(super::MARGIN + super::LABEL + 8);
+    vec![cut(&lines.join(" · "), room)]
 }
 
 /// Files below the directory the program was started in are named from there.
-fn relative(line: &str, directory: &str) -> String {
+pub(super) fn relative(line: &str, directory: &str) -> String {
     if directory.len() < 2 {
         line.to_owned()
     } else {
@@ -101,21 +100,14 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
         Some(limit) => parts.push(format!("limit {} ({})", Size(limit), memory.limit_source)),
         None => parts.push("no limit known".to_owned()),
     }
-    if memory.peak > 0 {
+    if memory.at_end > 0 {
         parts.push(format!("peak {}", Size(memory.peak)));
         parts.push(format!("at end {}", Size(memory.at_end)));
-    } else if let Some(recorded) = memory.tracked_peak {
-        parts.push(format!(
-            "gone before its size was seen, recorded {}",
-            Size(recorded)
-        ));
     }
-    // Worth a word where other processes share the limit.
-    let shared = memory
-        .used_at_end
-        .filter(|used| *used / 10 > memory.at_end / 9);
-    if let Some(used) = shared.filter(|_| memory.limit_source != "machine") {
-        parts.push(format!("all under the limit {}", Size(used)));
+    // Worth a word where others share the limit, or pages of files are many.
+    let resident = memory.resident_at_end;
+    if resident.abs_diff(memory.at_end) > memory.at_end / 10 && resident > 0 {
+        parts.push(format!("of this process {} resident", Size(resident)));
     }
     let growth = &diagnosis.growth;
     if growth.bytes >= WORTH_TELLING {
@@ -125,82 +117,7 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
             Size(growth.bytes)
         ));
     }
-    parts.join("   ")
-}
-
-fn holder_lines(explanation: &Explanation, style: Style) -> Vec<String> {
-    let diagnosis = &explanation.diagnosis;
-    let moment = diagnosis.moment;
-    let Some(largest) = diagnosis.holders.first().map(|holder| holder.bytes(moment)) else {
-        return Vec::new();
-    };
-    let when = match (moment, diagnosis.verdict.id) {
-        (_, VerdictId::Running) => "now",
-        (Moment::End, _) => "when it ended",
-        (Moment::Peak, _) => "when it held most",
-    };
-    let pid = diagnosis.shown.map_or(0, |process| process.pid);
-    let mut lines = vec![format!("by line, {when} (pid {pid}; ~ means estimated)")];
-    let worth_a_line = |holder: &&Holder| holder.bytes(moment) >= largest / 50;
-    let shown: Vec<&Holder> = diagnosis
-        .holders
-        .iter()
-        .take(HOLDERS)
-        .filter(worth_a_line)
-        .collect();
-    let places: Vec<String> = shown
-        .iter()
-        .map(|holder| relative(&holder.place.describe(), &explanation.directory))
-        .collect();
-    let widest = places
-        .iter()
-        .map(|place| place.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(44);
-    for (holder, place) in shown.iter().zip(&places) {
-        lines.push(holder_line(holder, place, widest, moment, style));
-        lines.extend(below(holder));
-    }
-    if let Some(below) = diagnosis.memory.unexplained() {
-        let below = Size(below).to_string();
-        let whose = if diagnosis.memory.forked {
-            "more resident: shared with the process it was forked from, or below Python"
-        } else {
-            "more resident, below Python: no line (native libraries, the heap's own)"
-        };
-        lines.push(format!("{below:>10}  {whose}"));
-    }
-    lines
-}
-
-fn holder_line(
-    holder: &Holder,
-    place: &str,
-    widest: usize,
-    moment: Moment,
-    style: Style,
-) -> String {
-    let mark = if holder.exact { "" } else { "~" };
-    let size = format!("{mark}{}", Size(holder.bytes(moment)));
-    let line = match &holder.text {
-        Some(text) => format!("{size:>10}  {place:<widest$}  {text}"),
-        None => format!("{size:>10}  {place}"),
-    };
-    cut(
-        &line,
-        style.width.saturating_sub(super::MARGIN + super::LABEL),
-    )
-}
-
-/// How the memory came about, where that is not the line itself.
-fn below(holder: &Holder) -> Option<String> {
-    let via = holder.via.as_ref().map(|via| format!("via {via}"));
-    let created = holder
-        .place
-        .created_at()
-        .map(|place| format!("thread created at {place}"));
-    via.or(created).map(|text| format!("{:>10}  {text}", ""))
+    parts.join(" · ")
 }
 
 /// The last large request, where memory may have to do with the end.
@@ -218,8 +135,12 @@ fn last_line(diagnosis: &Diagnosis) -> Option<String> {
     } = diagnosis.growth.last_large.as_ref()?;
     let what = if *refused { "refused: " } else { "" };
     let when = Span(*before_end);
+    let through = match (place.line(), place.thread()) {
+        (Some(_), Some(thread)) => format!(" ({thread})"),
+        _ => String::new(),
+    };
     Some(format!(
-        "{what}{} at {}, {when} before the end",
+        "{what}{} at {}{through}, {when} before the end",
         Size(*bytes),
         place.describe()
     ))
@@ -238,7 +159,7 @@ fn process_lines(explanation: &Explanation) -> Vec<String> {
     let is_large = |view: &&ProcessView| {
         !is_dead(view)
             && Some(view.facts.id) != diagnosis.shown
-            && view.facts.peak_resident >= (diagnosis.memory.peak / 10).max(WORTH_TELLING)
+            && view.facts.peak_resident >= (diagnosis.memory.resident_peak / 10).max(WORTH_TELLING)
     };
     let mut large: Vec<&ProcessView> = diagnosis.processes.iter().filter(is_large).collect();
     large.sort_by_key(|view| std::cmp::Reverse(view.facts.peak_resident));

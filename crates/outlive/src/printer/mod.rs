@@ -3,6 +3,7 @@
 //! Colour only on a terminal and never with `NO_COLOR`; what is said is complete without it.
 
 pub mod explanation;
+mod holding;
 pub mod runs;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -99,7 +100,8 @@ pub(crate) fn finish_output(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Breaks a line between words; what follows the first is indented by two.
+/// Breaks a line between words; what follows the first is indented by two. A word that is too
+/// long for any line is broken where it must be.
 fn wrap(line: &str, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut current = String::new();
@@ -108,22 +110,47 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
         .chars()
         .take_while(|character| *character == ' ')
         .collect();
-    for word in line.trim_start().split(' ') {
+    let words = line.trim_start().split(' ');
+    for word in words.flat_map(|word| pieces(word, width.saturating_sub(2))) {
         let length = current.chars().count();
         if length > 0 && length + 1 + word.chars().count() > width {
             parts.push(std::mem::take(&mut current));
             current.push_str("  ");
-            current.push_str(word);
+            current.push_str(&word);
         } else if current.is_empty() {
             current.push_str(&lead);
-            current.push_str(word);
+            current.push_str(&word);
         } else {
             current.push(' ');
-            current.push_str(word);
+            current.push_str(&word);
         }
     }
     parts.push(current);
     parts
+}
+
+/// A word in pieces of at most `width` characters.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    if word.chars().count() <= width {
+        return vec![word.to_owned()];
+    }
+    let characters: Vec<char> = word.chars().collect();
+    let pieces = characters.chunks(width.max(1));
+    pieces.map(|piece| piece.iter().collect()).collect()
+}
+
+/// Takes out the middle of a text that has more columns than this: paths and names are known by
+/// their ends.
+fn cut_middle(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let head = width.saturating_sub(1) / 3;
+    let tail = width.saturating_sub(1) - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
 }
 
 /// Cuts a text to this many columns, with an ellipsis where something is missing.
@@ -138,13 +165,13 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Style, Tone, cut, wrap};
+    use super::{Style, Tone, cut, cut_middle, wrap};
 
     #[test]
     fn long_lines_break_between_words_and_hang() {
         assert_eq!(wrap("one two three", 8), ["one two", "  three"]);
         assert_eq!(wrap("  12 MiB  x", 40), ["  12 MiB  x"]);
-        assert_eq!(wrap("unbreakable-word", 4), ["unbreakable-word"]);
+        assert_eq!(wrap("long-word", 6), ["long", "  -wor", "  d"]);
     }
 
     #[test]
@@ -161,5 +188,7 @@ mod tests {
     fn cuts_leave_a_mark() {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abc", 4), "abc");
+        assert_eq!(cut_middle("/some/long/path.py:12", 10), "/so….py:12");
+        assert_eq!(cut_middle("short", 10), "short");
     }
 }

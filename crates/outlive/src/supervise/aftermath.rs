@@ -13,6 +13,7 @@ use super::journal;
 use super::machine;
 use super::process;
 use super::recorder::Recorder;
+use super::space;
 use super::tree;
 use super::watched::box_name;
 use crate::store::BOX_EXTENSION;
@@ -34,6 +35,7 @@ impl Recorder {
         self.ask_kernel_again();
         self.ask_parents();
         self.read_logs();
+        self.give_back_space();
         let supervisor = self.facts.supervisor.pid;
         let others = machine::largest_others(&self.facts.machine, |pid| {
             pid == supervisor || self.facts.processes.iter().any(|facts| facts.id.pid == pid)
@@ -91,6 +93,22 @@ impl Recorder {
                 facts.black_box = Some(name);
             } else if let Some(facts) = facts_from_box(&self.directory, name, id) {
                 self.facts.processes.push(facts);
+            }
+        }
+    }
+
+    /// Boxes take their whole size in advance, so that a full disk cannot hurt the program; what
+    /// it never touched is given back.
+    fn give_back_space(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.directory) else {
+            return;
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let id = name.to_str().and_then(id_from_box_name);
+            if id.is_some_and(|id| !process::is_alive(id)) {
+                // What cannot be given back stays taken.
+                let _ = space::give_back(&entry.path());
             }
         }
     }

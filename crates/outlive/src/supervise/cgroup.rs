@@ -1,6 +1,7 @@
 //! The memory cgroups a process lives in, from its own up to the outermost visible one, and
 //! their counters at the start and now. Both versions, also side by side.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use outlive_diagnose::facts::{CgroupFacts, Change};
@@ -232,6 +233,8 @@ impl Cgroup {
         };
         CgroupFacts {
             path: self.name.clone(),
+            folder: self.folder.display().to_string(),
+            inode: inode_of(&self.folder),
             version: self.version.number(),
             own: self.is_own,
             limit: now.limit,
@@ -252,6 +255,11 @@ impl Cgroup {
             oomd_marks: now.oomd_marks,
         }
     }
+}
+
+/// Tells a cgroup from a later one with its name; 0 when it is gone.
+pub(super) fn inode_of(folder: &Path) -> u64 {
+    std::fs::metadata(folder).map_or(0, |meta| meta.ino())
 }
 
 /// Spaces and the like stand as octal numbers in `mountinfo`.

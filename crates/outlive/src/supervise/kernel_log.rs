@@ -24,11 +24,20 @@ pub(super) struct KernelLog {
 impl KernelLog {
     /// Opens it at its end; `facts` say whether and why not.
     pub(super) fn open(facts: &mut LogFacts) -> Self {
+        Self::open_at(SeekFrom::End(0), facts)
+    }
+
+    /// Opens it at the oldest record that is still there.
+    pub(super) fn open_from_start(facts: &mut LogFacts) -> Self {
+        Self::open_at(SeekFrom::Start(0), facts)
+    }
+
+    fn open_at(place: SeekFrom, facts: &mut LogFacts) -> Self {
         let opened = OpenOptions::new()
             .read(true)
             .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
             .open("/dev/kmsg")
-            .and_then(|mut device| device.seek(SeekFrom::End(0)).map(|_| device));
+            .and_then(|mut device| device.seek(place).map(|_| device));
         match opened {
             Ok(device) => {
                 facts.readable = true;
@@ -92,6 +101,15 @@ fn readable_line(record: &str) -> Option<String> {
     ))
 }
 
+/// When a line that [`readable_line`] made was written, in nanoseconds.
+pub(super) fn time_of(line: &str) -> Option<u64> {
+    let (stamp, _) = line.strip_prefix('[')?.split_once(']')?;
+    let (seconds, microseconds) = stamp.trim().split_once('.')?;
+    let seconds: u64 = seconds.parse().ok()?;
+    let microseconds: u64 = microseconds.parse().ok()?;
+    Some(seconds * clock::SECOND + microseconds * 1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +121,8 @@ mod tests {
             readable_line(record).unwrap(),
             "[    5.140900] python3[42]: segfault at 0"
         );
+        assert_eq!(time_of("[    5.140900] x"), Some(5_140_900_000));
         assert_eq!(readable_line("nonsense"), None);
+        assert_eq!(time_of("nonsense"), None);
     }
 }

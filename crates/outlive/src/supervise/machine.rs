@@ -32,6 +32,7 @@ impl Machine {
             .into_owned();
         let mut facts = MachineFacts {
             kernel,
+            boot_id: boot_id(),
             ..MachineFacts::default()
         };
         let text = self.text();
@@ -63,6 +64,12 @@ impl Machine {
             .and_then(KeptFile::read_text)
             .unwrap_or_default()
     }
+}
+
+/// Tells one start of the machine from the next; empty where the kernel does not say.
+pub(super) fn boot_id() -> String {
+    let text = text_of("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
 }
 
 /// `oom_kill` of `/proc/vmstat`: kills by the kernel, in any cgroup of the machine.

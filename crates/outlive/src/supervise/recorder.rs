@@ -41,6 +41,8 @@ pub(super) struct Recorder {
     pub(super) meter: CgroupMeter,
     pub(super) births: Births,
     pub(super) directory_changed_at: (i64, i64),
+    /// Whether boxes may have been replaced, and when that was last looked at.
+    pub(super) replaced_boxes: (bool, u64),
     pub(super) witness: Option<u32>,
     pub(super) is_changed: bool,
     file: FactsFile,
@@ -89,6 +91,7 @@ impl Recorder {
             schedule: Schedule::starting_at(now),
             births: Births::open(),
             directory_changed_at: (0, 0),
+            replaced_boxes: (false, now),
             witness: None,
             unlisted: 0,
             is_changed: true,
@@ -202,9 +205,10 @@ impl Recorder {
         self.is_changed = false;
     }
 
-    /// Starts to watch a process, unless it is watched already.
+    /// Starts to watch a process, unless it is watched already, or was until it ended: one that
+    /// nobody waits for stays visible.
     pub(super) fn watch(&mut self, pid: u32, now: u64) {
-        if self.alive.iter().any(|watched| watched.id.pid == pid) {
+        if self.alive.iter().any(|watched| watched.id.pid == pid) || self.has_seen_end_of(pid) {
             return;
         }
         if let Some((watched, facts)) = Watched::begin(pid, self.facts.processes.len(), now) {
@@ -212,6 +216,15 @@ impl Recorder {
             self.alive.push(watched);
             self.is_changed = true;
         }
+    }
+
+    /// Whether the process that has this number now is one that is listed already.
+    fn has_seen_end_of(&self, pid: u32) -> bool {
+        let listed = self.facts.processes.iter().rev();
+        let Some(facts) = listed.into_iter().find(|facts| facts.id.pid == pid) else {
+            return false;
+        };
+        process::Stat::of(pid).is_none_or(|stat| stat.start_ticks == facts.id.start_ticks)
     }
 
     /// Leaves out processes that ended well and have no black box, when there are too many.

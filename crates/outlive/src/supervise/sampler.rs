@@ -71,6 +71,7 @@ impl Recorder {
     /// Looks at everything that is due.
     pub(super) fn sample(&mut self, now: u64) {
         self.look_for_boxes(now);
+        self.look_for_replaced_boxes(now);
         self.look_for_processes(now);
         let processes = &mut self.facts.processes;
         let mut moved = 0;
@@ -114,11 +115,23 @@ impl Recorder {
             return;
         }
         self.directory_changed_at = changed_at;
+        self.replaced_boxes.0 = true;
         // Whoever made it may be somebody new.
         self.find_processes(now);
         for watched in &mut self.alive {
             if let Some(facts) = self.facts.processes.get_mut(watched.place) {
                 watched.find_box(&self.directory, facts);
+            }
+        }
+    }
+
+    /// A process that executes another program sets its box aside and makes a new one.
+    fn look_for_replaced_boxes(&mut self, now: u64) {
+        let (may_be, looked_at) = self.replaced_boxes;
+        if may_be && now.saturating_sub(looked_at) >= SECOND {
+            self.replaced_boxes = (false, now);
+            for watched in &mut self.alive {
+                watched.follow_box(&self.directory);
             }
         }
     }
@@ -163,8 +176,15 @@ impl Recorder {
             available: available.unwrap_or(UNKNOWN),
             swapped: UNKNOWN,
         };
-        self.alive
-            .iter_mut()
-            .for_each(|watched| watched.record(&shared));
+        for watched in &mut self.alive {
+            watched.record(&shared);
+            if let (Some(reading), Some(facts)) =
+                (reading, self.facts.processes.get_mut(watched.place))
+                && watched.resident > 0
+            {
+                facts.last_use = Some(reading.usage);
+                facts.peak_use = facts.peak_use.max(facts.last_use);
+            }
+        }
     }
 }

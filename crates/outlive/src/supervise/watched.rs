@@ -49,6 +49,7 @@ struct Rollup {
 #[derive(Debug)]
 struct Timeline {
     file: File,
+    inode: u64,
     writer: TimelineWriter,
 }
 
@@ -187,6 +188,18 @@ impl Watched {
         }
     }
 
+    /// Goes on in the box that has taken the place of the one it knew.
+    pub(super) fn follow_box(&mut self, directory: &Path) {
+        let Some(timeline) = &self.timeline else {
+            return;
+        };
+        let path = directory.join(box_name(self.id));
+        let is_another = fs::metadata(&path).is_ok_and(|meta| meta.ino() != timeline.inode);
+        if is_another && let Ok(Some(timeline)) = Timeline::open(&path) {
+            self.timeline = Some(timeline);
+        }
+    }
+
     /// Adds a sample to the black box, if there is one. The machine's part comes from outside.
     pub(super) fn record(&mut self, shared: &Sample) {
         let Some(timeline) = &mut self.timeline else {
@@ -222,9 +235,11 @@ impl Timeline {
     /// `None` while the box is still being made.
     fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().write(true).open(path)?;
-        let size = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        let size = metadata.len();
         Ok((size >= MIN_BOX_SIZE).then(|| Self {
             file,
+            inode: metadata.ino(),
             writer: TimelineWriter::new(size),
         }))
     }

@@ -1,9 +1,9 @@
 //! `mmap` and its kin. The real call is the bare system call.
 //!
 //! Recorded are ranges of 64 KiB and more that will be memory: private anonymous ones that can be
-//! written, and shared memory. Not recorded: reserved address space (no access, or no swap
-//! reserved, as CUDA, TensorFlow and mimalloc do), files, thread stacks, and what the allocator in
-//! use maps for itself, since its blocks are counted already.
+//! written, and shared memory. Not recorded: address space without access (as CUDA and the C
+//! library reserve it), files, thread stacks, and what the allocator in use maps for itself, since
+//! its blocks are counted already.
 
 #![expect(unsafe_code, reason = "C functions that map memory for the program")]
 
@@ -90,7 +90,7 @@ unsafe extern "C" fn map_entry(
         && recorder::is_enabled()
         && let Some(entered) = Entered::try_enter()
     {
-        recorder::unmapped(&entered, address as usize, length);
+        recorder::unmapped(&entered, address as usize, whole_pages(length));
     }
     // SAFETY: the caller's own call.
     let result = unsafe {
@@ -131,19 +131,25 @@ fn note_mapping(
     if result == -1 {
         recorder::failed(&entered, length, caller);
     } else {
-        let size = length.wrapping_add(4095) & !4095;
+        let size = whole_pages(length);
         recorder::mapped(&entered, result as usize, size, caller, kind);
     }
 }
 
+/// The kernel maps and unmaps whole pages.
+const fn whole_pages(length: usize) -> usize {
+    length.wrapping_add(4095) & !4095
+}
+
 /// Whether a mapping will be memory, and of which kind.
 fn memory_kind(protection: c_int, flags: c_int, fd: c_int) -> Option<MappingKind> {
-    let not_memory = libc::MAP_NORESERVE | libc::MAP_STACK | libc::MAP_GROWSDOWN;
+    let not_memory = libc::MAP_STACK | libc::MAP_GROWSDOWN;
     if protection & libc::PROT_WRITE == 0 || flags & not_memory != 0 {
         return None;
     }
     let shared = flags & libc::MAP_TYPE != libc::MAP_PRIVATE;
     match (shared, flags & libc::MAP_ANONYMOUS != 0) {
+        (false, true) if flags & libc::MAP_NORESERVE != 0 => Some(MappingKind::Unpromised),
         (false, true) => Some(MappingKind::Private),
         (true, true) => Some(MappingKind::Shared),
         (true, false) if is_on_tmpfs(fd) => Some(MappingKind::Shared),
@@ -168,11 +174,7 @@ pub unsafe extern "C" fn munmap(address: *mut c_void, length: usize) -> c_int {
     if recorder::is_enabled()
         && let Some(entered) = Entered::try_enter()
     {
-        recorder::unmapped(
-            &entered,
-            address as usize,
-            length.wrapping_add(4095) & !4095,
-        );
+        recorder::unmapped(&entered, address as usize, whole_pages(length));
     }
     // SAFETY: the caller's own call.
     unsafe { kernel!(libc::SYS_munmap, address, length) as c_int }
@@ -194,11 +196,7 @@ pub unsafe extern "C" fn mremap(
     let mut recorded = false;
     if let Some(entered) = Entered::try_enter().filter(|_| recorder::is_enabled()) {
         recorded = recorder::is_mapped(old as usize);
-        recorder::unmapped(
-            &entered,
-            old as usize,
-            old_length.wrapping_add(4095) & !4095,
-        );
+        recorder::unmapped(&entered, old as usize, whole_pages(old_length));
     }
     // SAFETY: the caller's own call.
     let result = unsafe { kernel!(libc::SYS_mremap, old, old_length, length, flags, fixed) };
@@ -209,7 +207,7 @@ pub unsafe extern "C" fn mremap(
         } else {
             (result as usize, length)
         };
-        let size = size.wrapping_add(4095) & !4095;
+        let size = whole_pages(size);
         recorder::mapped(&entered, address, size, 0, MappingKind::Private);
     }
     result as *mut c_void

@@ -17,7 +17,7 @@ pub mod output;
 pub mod processes;
 pub mod signals;
 
-use super::{c_library, interpreter, library, real, signal};
+use super::{altstack, c_library, interpreter, library, real, signal};
 use crate::{arena, config, recorder};
 
 #[used]
@@ -39,6 +39,7 @@ extern "C" fn construct() {
     }
     c_library::forget_look_up_errors();
     mapping::prepare();
+    altstack::prepare();
     processes::prepare();
     recorder::enable();
     if arena::recording().is_some() {

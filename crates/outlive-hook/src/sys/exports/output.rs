@@ -11,7 +11,6 @@ use core::mem::transmute;
 use crate::last_words;
 use crate::recorder;
 use crate::sys::c_library::{bounded_text, set_errno, stderr_stream};
-use crate::sys::peek;
 use crate::sys::real::Lazy;
 use crate::sys::thread::Entered;
 
@@ -45,25 +44,23 @@ macro_rules! real {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
     let real = real!(write: fn(c_int, *const c_void, usize) -> isize, c"write", or -1);
-    if fd == STDERR && !buffer.is_null() {
-        // SAFETY: the caller hands `count` readable bytes; a wrong buffer would have given EFAULT,
-        // so it is asked of the kernel first.
-        unsafe { keep_checked(buffer.cast(), count) };
-    }
     // SAFETY: the caller's own call.
-    unsafe { real(fd, buffer, count) }
+    let written = unsafe { real(fd, buffer, count) };
+    if fd == STDERR && written > 0 {
+        // SAFETY: the kernel has just read these bytes.
+        unsafe { keep(buffer.cast(), written as usize) };
+    }
+    written
 }
 
-/// Keeps the tail of a buffer that the kernel can read.
-unsafe fn keep_checked(buffer: *const u8, count: usize) {
-    let kept = count.min(4096);
-    let start = buffer.wrapping_add(count.wrapping_sub(kept));
-    let mut copy = [0_u8; 4096];
-    if let Some(copy) = copy.get_mut(..kept)
-        && peek::copy(start as usize, copy)
-    {
-        said(copy);
-    }
+/// Keeps the tail of bytes that went out.
+///
+/// # Safety
+///
+/// `count` bytes at `buffer` are readable.
+unsafe fn keep(buffer: *const u8, count: usize) {
+    // SAFETY: promised by the caller.
+    said(unsafe { core::slice::from_raw_parts(buffer, count) });
 }
 
 /// # Safety
@@ -72,23 +69,23 @@ unsafe fn keep_checked(buffer: *const u8, count: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
     let real = real!(writev: fn(c_int, *const libc::iovec, c_int) -> isize, c"writev", or -1);
-    if fd == STDERR && !parts.is_null() {
-        for index in 0..usize::try_from(count).unwrap_or(0).min(64) {
-            let mut words = [0_u8; size_of::<libc::iovec>()];
-            if !peek::copy(parts.wrapping_add(index) as usize, &mut words) {
-                break;
-            }
-            let (address, length) = words.split_at(size_of::<usize>());
-            // SAFETY: as in `write`.
-            unsafe { keep_checked(word(address) as *const u8, word(length)) };
-        }
-    }
     // SAFETY: the caller's own call.
-    unsafe { real(fd, parts, count) }
-}
-
-fn word(bytes: &[u8]) -> usize {
-    bytes.try_into().map_or(0, usize::from_ne_bytes)
+    let written = unsafe { real(fd, parts, count) };
+    let mut left = usize::try_from(written).unwrap_or(0);
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        if fd != STDERR || left == 0 {
+            break;
+        }
+        // SAFETY: the kernel has just read this part.
+        let part = unsafe { parts.add(index).read() };
+        let taken = part.iov_len.min(left);
+        if taken > 0 {
+            // SAFETY: and these bytes of it.
+            unsafe { keep(part.iov_base.cast(), taken) };
+        }
+        left = left.wrapping_sub(taken);
+    }
+    written
 }
 
 /// # Safety
@@ -103,12 +100,13 @@ pub unsafe extern "C" fn fwrite(
 ) -> usize {
     let real =
         real!(fwrite: fn(*const c_void, usize, usize, *mut c_void) -> usize, c"fwrite", or 0);
-    if stream == stderr_stream() && !buffer.is_null() {
-        // SAFETY: as in `write`.
-        unsafe { keep_checked(buffer.cast(), size.saturating_mul(count)) };
-    }
     // SAFETY: the caller's own call.
-    unsafe { real(buffer, size, count, stream) }
+    let written = unsafe { real(buffer, size, count, stream) };
+    if stream == stderr_stream() && written > 0 && size > 0 {
+        // SAFETY: the C library has just read these bytes.
+        unsafe { keep(buffer.cast(), size.saturating_mul(written)) };
+    }
+    written
 }
 
 /// # Safety
@@ -124,6 +122,27 @@ pub unsafe extern "C" fn fputs(text: *const c_char, stream: *mut c_void) -> c_in
     // SAFETY: the caller's own call.
     unsafe { real(text, stream) }
 }
+
+/// Defines `fputc` and its second name, with which C++ streams end their lines.
+macro_rules! put_character {
+    ($name:ident, $symbol:literal) => {
+        /// # Safety
+        ///
+        /// The contract of the C function of this name.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(character: c_int, stream: *mut c_void) -> c_int {
+            let real = real!(fputc: fn(c_int, *mut c_void) -> c_int, $symbol, or -1);
+            if stream == stderr_stream() {
+                said(&[character as u8]);
+            }
+            // SAFETY: the caller's own call.
+            unsafe { real(character, stream) }
+        }
+    };
+}
+
+put_character!(fputc, c"fputc");
+put_character!(putc, c"putc");
 
 /// Room for a copy of a `va_list`, which on this processor is one pointer to 24 bytes.
 #[cfg(target_arch = "x86_64")]
