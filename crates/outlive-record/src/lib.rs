@@ -19,6 +19,7 @@ pub mod lines;
 #[cfg(feature = "read")]
 pub mod read;
 pub mod region;
+pub mod sections;
 #[cfg(feature = "read")]
 pub mod timeline;
 pub mod write;
