@@ -77,26 +77,33 @@ def record(name, source, folder):
     environment = {"OUTLIVE_HOME": str(home), "PATH": os.environ["PATH"]}
     with cgroup.limited(cgroup.versions()[0], 300 << 20) as enter:
         subprocess.run(command, env=environment, cwd=WORKSHOP, preexec_fn=enter, check=False)
+    [run] = home.glob("runs/*")
+    make_anonymous(run / "run.json")
     ask = [paths.program(), "why", "--format", "json"]
     answer = subprocess.run(ask, env=environment, capture_output=True, check=True).stdout
-    [run] = home.glob("runs/*")
-    keep(run, answer, folder / name)
+    keep(run, json.loads(answer), folder / name)
     shutil.rmtree(home)
 
 
-def keep(run, answer, folder):
-    """Copies a run, compressed, and without what names this machine."""
-    folder.mkdir(parents=True)
-    for box in run.glob("*.box"):
-        (folder / f"{box.name}.xz").write_bytes(lzma.compress(box.read_bytes(), preset=9))
-    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
+def make_anonymous(path):
+    """Takes out of a run's facts what names this machine."""
+    facts = json.loads(path.read_text(encoding="utf-8"))
     own = Path(facts["cgroups"][0]["path"])
     facts["cgroups"] = facts["cgroups"][:2]
     facts["machine"]["kernel"] = "6.12.0"
-    for name, content in (("run.json", facts), ("expected.json", json.loads(answer))):
-        text = json.dumps(content, indent=1, ensure_ascii=False)
-        text = text.replace(str(own), "/jobs/example").replace(str(own.parent), "/jobs")
-        (folder / name).write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    text = text.replace(str(own), "/jobs/example").replace(str(own.parent), "/jobs")
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def keep(run, answer, folder):
+    """Copies a run, its boxes compressed, and what was said of it."""
+    folder.mkdir(parents=True)
+    for box in run.glob("*.box"):
+        (folder / f"{box.name}.xz").write_bytes(lzma.compress(box.read_bytes(), preset=9))
+    shutil.copy(run / "run.json", folder)
+    text = json.dumps(answer, indent=1, ensure_ascii=False)
+    (folder / "expected.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main():

@@ -26,4 +26,6 @@ def test_what_finds_no_room_is_counted_as_other(lab):
 
 def test_the_answer_says_that_tables_were_full(lab):
     lab.supervised(sys.executable, SCRIPT)
-    assert any("full" in remark for remark in lab.why()["remarks"])
+    [remark] = lab.why()["remarks"]
+    assert "no room" in remark
+    assert "--box-size" in remark

@@ -15,7 +15,8 @@ ALLOCATOR = {
 MAPPING = {"mmap", "mmap64", "munmap", "mremap"}
 PROCESSES = {"wait", "wait3", "wait4", "waitpid", "waitid"}
 OUTPUT = {
-    "write", "writev", "fwrite", "fputs", "fprintf", "vfprintf", "__fprintf_chk", "__vfprintf_chk",
+    "write", "writev", "fwrite", "fputs", "fputc", "putc", "fprintf", "vfprintf",
+    "__fprintf_chk", "__vfprintf_chk",
 }  # fmt: skip
 SIGNALS = {"sigaction", "signal"}
 THREADS = {"pthread_create"}

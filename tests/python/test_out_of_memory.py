@@ -26,6 +26,8 @@ ENDS = {
     "seccomp": ("seccomp", -signal.SIGSYS),
 }
 OUT_OF_MEMORY = ("memory", "oom", "allocation_refused")
+# A framework has more code than the small boxes of the other tests have room for.
+DEFAULT_BOX_SIZE = 32 * MIB
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -49,7 +51,9 @@ def version(request):
 def test_a_kill_by_the_kernel_is_proved(lab, name, version):
     script = victim(name)
     with cgroup.limited(version, LIMITS[name]) as enter:
-        ended = lab.supervised(sys.executable, script, preexec_fn=enter, env=QUIET)
+        ended = lab.supervised(
+            sys.executable, script, preexec_fn=enter, env=QUIET, box_size=DEFAULT_BOX_SIZE
+        )
     answer = lab.why()
     verdict = answer["verdict"]
     assert (verdict["id"], verdict["confidence"]) == ("out_of_memory_cgroup", "proved"), verdict

@@ -5,7 +5,7 @@ use outlive_record::read::Recording;
 use outlive_record::timeline::{Sample, UNKNOWN};
 
 use crate::facts::{CgroupFacts, EndStatus, ProcessFacts, RunFacts};
-use crate::kernel_log::OomKill;
+use crate::kernel_log::{OomKill, Scope};
 use crate::signal;
 use crate::size::percent;
 
@@ -70,7 +70,7 @@ impl Memory {
         memory.peak = memory.resident_peak;
         memory.at_end = memory.resident_at_end;
         if let Some(cgroup) = tightest.filter(|cgroup| cgroup.limit == limit) {
-            memory.see_cgroup(cgroup, process, samples, kill.is_some());
+            memory.see_cgroup(cgroup, process, samples, kill);
         }
         // Whatever is known is better than nothing.
         if memory.at_end == 0 {
@@ -103,7 +103,7 @@ impl Memory {
         cgroup: &CgroupFacts,
         process: &ProcessFacts,
         samples: &[Sample],
-        is_named: bool,
+        kill: Option<&OomKill>,
     ) {
         let limit = cgroup.limit.unwrap_or(u64::MAX);
         let was_killed = process.status == Some(EndStatus::Signaled(signal::KILL));
@@ -113,7 +113,14 @@ impl Memory {
         let sampled = sampled.max(process.peak_use);
         // The kernel's own counter sees the cache too, which comes and goes; but where it killed,
         // there was nothing left to take back.
-        let by_kernel = cgroup.peak.filter(|_| was_killed && (counted || is_named));
+        let reached = kill.filter(|kill| {
+            let path = kill.limited_cgroup.as_deref();
+            kill.scope == Some(Scope::Cgroup)
+                && path.is_none_or(|path| path.ends_with(&cgroup.path))
+        });
+        let by_kernel = reached
+            .and(cgroup.limit)
+            .or(cgroup.peak.filter(|_| was_killed && counted));
         let last_time = samples.last().map_or(0, |sample| sample.time);
         let from = if was_killed {
             last_time.saturating_sub(TAKEN_BACK)

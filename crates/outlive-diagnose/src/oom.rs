@@ -276,10 +276,9 @@ pub(crate) fn fullness_line(memory: &Memory) -> Option<String> {
     let limit = memory.limit?;
     (memory.at_end > 0).then(|| {
         format!(
-            "last sample: {} of {} in use ({})",
+            "last sample: {} of {} in use",
             Size(memory.at_end),
-            Size(limit),
-            memory.limit_source
+            Size(limit)
         )
     })
 }

@@ -34,10 +34,11 @@ pub struct Line {
 impl Line {
     /// `train.py:17 in step`.
     pub fn describe(&self) -> String {
-        let mut text = short_path(&self.file).to_owned();
-        if let Some(line) = self.line {
-            text.push_str(&format!(":{line}"));
-        }
+        let file = short_path(&self.file);
+        let mut text = match self.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        };
         if !self.function.is_empty() {
             text.push_str(" in ");
             text.push_str(&self.function);
@@ -55,8 +56,8 @@ impl Place {
     /// `train.py:17 in step`; for a thread the line that started it, or else its name.
     pub fn describe(&self) -> String {
         match self {
-            Self::Line(line) => line.describe(),
-            Self::Thread {
+            Self::Line(line)
+            | Self::Thread {
                 started_at: Some(line),
                 ..
             } => line.describe(),

@@ -58,19 +58,22 @@ fn out_of_memory(case: &Case<'_>, id: VerdictId) -> Option<String> {
     ))
 }
 
-/// `oom_kill of the cgroup 0, of the machine 14`.
+/// `oom_kill stayed 0 in the cgroup, 14 on the machine`.
 fn oom_kill_values(run: &RunFacts) -> String {
     let own = run
         .cgroups
         .iter()
         .find(|cgroup| cgroup.own)
         .and_then(|cgroup| cgroup.oom_kill);
-    let values = [("the cgroup", own), ("the machine", run.vmstat_oom_kill)];
+    let values = [
+        ("in the cgroup", own),
+        ("on the machine", run.vmstat_oom_kill),
+    ];
     let known: Vec<String> = values
         .into_iter()
-        .filter_map(|(whose, change)| Some(format!("of {whose} {}", change?.after)))
+        .filter_map(|(whose, change)| Some(format!("{} {whose}", change?.after)))
         .collect();
-    format!("oom_kill {}, before and after", known.join(", "))
+    format!("oom_kill stayed {}", known.join(", "))
 }
 
 fn fault(case: &Case<'_>, _: VerdictId) -> Option<String> {
@@ -84,12 +87,10 @@ fn fault(case: &Case<'_>, _: VerdictId) -> Option<String> {
     if faults.iter().any(|&fault| case.died_of(fault)) || case.fatal.is_some() {
         return None;
     }
-    let recorded = if case.recording.is_some() {
-        ", none in the black box"
-    } else {
-        ""
-    };
-    Some(format!("fault or abort: not the wait status{recorded}"))
+    Some(match case.recording {
+        Some(_) => "fault or abort: none recorded".to_owned(),
+        None => "fault or abort: not the wait status".to_owned(),
+    })
 }
 
 fn exception(case: &Case<'_>, id: VerdictId) -> Option<String> {

@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 
-use outlive_record::kind::ChildKind;
+use outlive_record::kind::{ChildKind, ExceptionKind};
 
 use crate::diagnosis::BlackBoxes;
 use crate::facts::{EndStatus, ProcessFacts, ProcessId, RunFacts, StatusSource};
 use crate::signal;
+use crate::words::headline;
 
 /// Two ends this close together may be noticed in the wrong order.
 const SAME_INSTANT: u64 = 500_000_000;
@@ -22,6 +23,21 @@ const FAILED_EXIT_WINDOW: u64 = 60_000_000_000;
 const ABORT_WINDOW: u64 = 7_200_000_000_000;
 /// How many processes are asked for their own fatal signal where nobody saw their end.
 const BOXES_ASKED: usize = 6;
+
+/// Words of exceptions that another process brought about.
+const OF_OTHERS: [&str; 11] = [
+    "process",
+    "worker",
+    "child",
+    "exit",
+    "pipe",
+    "connection",
+    "eof",
+    "rank",
+    "peer",
+    "nccl",
+    "gloo",
+];
 
 /// Whether the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +72,8 @@ pub struct Tree {
     pub processes: Vec<ProcessFacts>,
     /// Index of the process that was started.
     pub root: Option<usize>,
+    /// Whether it ended with an exception that is about no other process.
+    pub root_raised_alone: bool,
 }
 
 impl Tree {
@@ -95,7 +113,13 @@ impl Tree {
                     .iter()
                     .position(|process| process.id.pid == run.root.pid)
             });
-        Self { processes, root }
+        let root_process = root.and_then(|root| processes.get(root));
+        let root_raised_alone = root_process.is_some_and(|process| raised_alone(process, boxes));
+        Self {
+            processes,
+            root,
+            root_raised_alone,
+        }
     }
 
     /// The process that was started.
@@ -193,7 +217,7 @@ impl Tree {
             }
             (violent, _) if signal::is_violent(violent) => true,
             (EndStatus::Exited(_), EndStatus::Exited(_) | EndStatus::Signaled(signal::ABRT)) => {
-                recorded && before < FAILED_EXIT_WINDOW
+                recorded && before < FAILED_EXIT_WINDOW && !self.root_raised_alone
             }
             // Asked to end, and asked by whoever failed first: never the first death itself.
             _ => false,
@@ -254,6 +278,26 @@ fn merge(process: &mut ProcessFacts, again: &ProcessFacts) {
     process.last_use = process.last_use.or(again.last_use);
     process.peak_use = process.peak_use.max(again.peak_use);
     process.cpu_time = process.cpu_time.max(again.cpu_time);
+}
+
+/// A program that fails because a child did says something of processes, pipes or peers; one that
+/// divides by zero does not.
+fn raised_alone(root: &ProcessFacts, boxes: &dyn BlackBoxes) -> bool {
+    if !matches!(root.status, Some(EndStatus::Exited(code)) if code != 0) {
+        return false;
+    }
+    let exceptions = boxes
+        .open(root.id)
+        .map(|recording| recording.exceptions())
+        .unwrap_or_default();
+    let main = exceptions
+        .iter()
+        .rev()
+        .find(|it| it.kind == Some(ExceptionKind::Main));
+    main.is_some_and(|exception| {
+        let said = headline(exception).to_lowercase();
+        !OF_OTHERS.iter().any(|word| said.contains(word))
+    })
 }
 
 fn is_fine(status: EndStatus) -> bool {

@@ -63,7 +63,7 @@ impl Store {
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| {
                 let id = entry.file_name().into_string().ok()?;
-                Some(StoredRun {
+                is_run_name(&id).then(|| StoredRun {
                     id,
                     directory: entry.path(),
                 })
@@ -79,7 +79,11 @@ impl Store {
         let runs = self.runs()?;
         if name == "last" {
             let place = self.directory.display();
-            return runs.into_iter().next().with_context(|| {
+            // One that has just been made has no facts yet.
+            let mut begun = runs
+                .into_iter()
+                .filter(|run| run.directory.join(FACTS_FILE).exists());
+            return begun.next().with_context(|| {
                 format!("No runs in `{place}`\nhint: record one with `outlive run -- COMMAND`")
             });
         }
@@ -170,6 +174,16 @@ fn ambiguous(name: &str, runs: &[&StoredRun]) -> String {
         runs.len(),
         ids.join(", ")
     )
+}
+
+/// `20261115-091530-a1b2`; other folders are none of Outlive's business.
+fn is_run_name(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    let [day, time, suffix] = parts.as_slice() else {
+        return false;
+    };
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    (day.len(), time.len(), suffix.len()) == (8, 6, 4) && digits(day) && digits(time)
 }
 
 /// The newest run with a process of this id.
@@ -283,6 +297,16 @@ mod tests {
             "{}",
             message("1999")
         );
+    }
+
+    #[test]
+    fn folders_that_are_no_runs_are_left_alone() {
+        let (_home, store) = store_with(&["20260102-000000-bbbb", "not a run", "zzz-notes"]);
+        let unborn = store.directory.join("20260103-000000-cccc");
+        fs_err::create_dir(unborn).unwrap();
+        assert_eq!(store.find("last").unwrap().id, "20260102-000000-bbbb");
+        let ids: Vec<String> = store.runs().unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(ids, ["20260103-000000-cccc", "20260102-000000-bbbb"]);
     }
 
     #[test]

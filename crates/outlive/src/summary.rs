@@ -121,7 +121,64 @@ fn tightest_limit(facts: &RunFacts) -> (u64, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outlive_diagnose::facts::{CgroupFacts, MachineFacts};
+    use crate::store::FACTS_FILE;
+    use outlive_diagnose::facts::{CgroupFacts, MachineFacts, ProcessFacts, ProcessId};
+    use outlive_record::layout::MIN_BOX_SIZE;
+    use outlive_record::region::Region;
+    use outlive_record::write::{BoxWriter, ExceptionFacts, Identity};
+
+    #[test]
+    fn an_exception_is_named_with_the_users_own_line() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().to_str().unwrap();
+        let region = Region::leaked(MIN_BOX_SIZE);
+        let id = ProcessId {
+            pid: 4711,
+            start_ticks: 99,
+        };
+        let identity = Identity {
+            pid: id.pid,
+            start_ticks: id.start_ticks,
+            ..Identity::default()
+        };
+        let traceback = format!(
+            "{directory}/train.py:12 in step\n/v/lib/python3.12/site-packages/torch/nn.py:9 in f"
+        );
+        BoxWriter::create(region, &identity).add_exception(&ExceptionFacts {
+            kind: ExceptionKind::Main,
+            tid: id.pid,
+            time: 1,
+            thread: b"MainThread",
+            type_name: b"ValueError",
+            message: b"shapes do not match",
+            traceback: traceback.as_bytes(),
+        });
+        fs_err::write(home.path().join("4711-99.box"), region.to_bytes()).unwrap();
+        let facts = RunFacts {
+            cwd: directory.to_owned(),
+            ended_at: Some(1),
+            root: id,
+            processes: vec![ProcessFacts {
+                id,
+                status: Some(EndStatus::Exited(1)),
+                ended_at: Some(1),
+                ..ProcessFacts::default()
+            }],
+            ..RunFacts::default()
+        };
+        let file = home.path().join(FACTS_FILE);
+        fs_err::write(file, serde_json::to_vec(&facts).unwrap()).unwrap();
+        let run = StoredRun {
+            id: "a".to_owned(),
+            directory: home.path().to_owned(),
+        };
+        let explanation = why::explain(&run).unwrap();
+        assert!(is_plain(&explanation, EndStatus::Exited(1)));
+        assert_eq!(
+            exception(&explanation).as_deref(),
+            Some("ValueError at train.py:12")
+        );
+    }
 
     #[test]
     fn the_line_says_how_long_how_much_of_what_and_which_run() {

@@ -25,6 +25,7 @@ fn check(processes: Vec<ProcessFacts>, expected: Subject) {
     let tree = Tree {
         processes,
         root: Some(0),
+        root_raised_alone: false,
     };
     assert_eq!(tree.subject(Liveness::Ended), expected);
 }
@@ -162,6 +163,7 @@ fn a_run_that_goes_on_after_a_death_may_hang() {
     let tree = Tree {
         processes,
         root: Some(0),
+        root_raised_alone: false,
     };
     assert_eq!(tree.subject(Liveness::Running), Subject::Hang(1));
     assert_eq!(tree.subject(Liveness::SupervisorLost), Subject::Death(1));

@@ -1,6 +1,6 @@
 //! Ends that are no deaths, and runs without an end.
 
-use outlive_diagnose::facts::EndStatus;
+use outlive_diagnose::facts::{Change, EndStatus, RunFacts, StatusSource};
 use outlive_diagnose::{Confidence, Liveness, VerdictId};
 use outlive_record::kind::ChildKind;
 use outlive_record::write::{FatalFacts, StackId};
@@ -76,6 +76,56 @@ fn without_an_end_nothing_is_claimed() {
             .iter()
             .any(|line| line.contains("nearly gone"))
     );
+}
+
+#[test]
+fn a_lost_run_is_explained_by_counters_that_moved() {
+    let lost = || unfinished(Liveness::SupervisorLost);
+    let moved = Some(Change {
+        before: 7,
+        after: 9,
+    });
+    // Any process of the machine moves this one.
+    let machine = |run: &mut RunFacts| run.vmstat_oom_kill = moved;
+    lost()
+        .with(machine)
+        .expect(VerdictId::SupervisorLost, Confidence::Unproved);
+    lost()
+        .with(machine)
+        .with_box(ROOT, |_| {})
+        .with_samples(ROOT, &[(60, 3 * GIB, 4 * GIB - MIB)])
+        .expect(VerdictId::OutOfMemoryCgroup, Confidence::Likely);
+    lost()
+        .with(|run| run.cgroups[0].oom_kill = moved)
+        .expect(VerdictId::OutOfMemoryCgroup, Confidence::Likely);
+    lost()
+        .with(|run| run.cgroups[0].oom_group_kill = moved)
+        .expect(VerdictId::OutOfMemoryGroupKill, Confidence::Proved);
+}
+
+#[test]
+fn a_lost_run_is_explained_by_the_kernel_log() {
+    let lost = || {
+        unfinished(Liveness::SupervisorLost)
+            .of(ROOT, |process| {
+                process.status = Some(EndStatus::Signaled(9));
+                process.status_source = StatusSource::KernelLog;
+                process.ended_at = Some(70 * SECOND);
+            })
+            .counted(1)
+            .logged(&[
+                "[   70.000000] oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/job,task=python,pid=100",
+                "[   70.000001] Memory cgroup out of memory: Killed process 100 (python) anon-rss:9kB",
+            ])
+    };
+    let diagnosis = lost().expect(VerdictId::OutOfMemoryCgroup, Confidence::Proved);
+    assert_eq!(
+        diagnosis.verdict.evidence[0],
+        "killed by SIGKILL (signal 9), as the kernel log says: nobody was left to wait for it"
+    );
+    lost()
+        .with(|run| run.cgroups[0].oom_group = true)
+        .expect(VerdictId::OutOfMemoryGroupKill, Confidence::Proved);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use outlive_diagnose::facts::EndStatus;
 use outlive_diagnose::{Confidence, VerdictId};
 
-use crate::scene::{SECOND, Scene};
+use crate::scene::{ROOT, SECOND, Scene};
 
 #[test]
 fn exceptions_are_known_by_their_words() {
@@ -65,6 +65,43 @@ fn exceptions_are_known_by_their_words() {
 }
 
 #[test]
+fn exceptions_for_want_of_memory_are_known_without_standard_error() {
+    for (type_name, message, verdict) in [
+        ("MemoryError", "", VerdictId::AllocationRefused),
+        (
+            "RuntimeError",
+            "[enforce fail at alloc_cpu.cpp:121] . DefaultCPUAllocator: can't allocate memory: \
+             you tried to allocate 4000000000000 bytes. Error code 12 (Cannot allocate memory)",
+            VerdictId::AllocationRefused,
+        ),
+        (
+            "ResourceExhaustedError",
+            "{{function_node __wrapped__Fill}} OOM when allocating tensor with shape[9,9] and \
+             type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
+            VerdictId::AllocationRefused,
+        ),
+        (
+            "ResourceExhaustedError",
+            "{{function_node __wrapped__Fill}} OOM when allocating tensor with shape[9,9] and \
+             type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+            VerdictId::GpuOutOfMemory,
+        ),
+        (
+            "OutOfMemoryError",
+            "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of",
+            VerdictId::GpuOutOfMemory,
+        ),
+        (
+            "XlaRuntimeError",
+            "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 137438953472 bytes.",
+            VerdictId::GpuOutOfMemory,
+        ),
+    ] {
+        Scene::raised(type_name, message).expect(verdict, Confidence::Proved);
+    }
+}
+
+#[test]
 fn an_uncaught_exception_tells_its_line() {
     let diagnosis = Scene::raised("ValueError", "shapes do not match")
         .expect(VerdictId::UncaughtException, Confidence::Proved);
@@ -75,6 +112,19 @@ fn an_uncaught_exception_tells_its_line() {
             .ends_with("ValueError at /home/a/train.py:2 in step")
     );
     assert_eq!(diagnosis.exceptions.len(), 1);
+}
+
+#[test]
+fn a_childs_code_explains_only_an_exception_that_speaks_of_it() {
+    let scene = |type_name, message| {
+        Scene::raised(type_name, message)
+            .process(101, ROOT, Some(EndStatus::Exited(3)), 89 * SECOND)
+            .with_box(101, |_| {})
+    };
+    let first = |scene: Scene| scene.diagnose().first_death.unwrap().facts.id.pid;
+    assert_eq!(first(scene("ZeroDivisionError", "division by zero")), ROOT);
+    let told = "DataLoader worker (pid(s) 101) exited unexpectedly";
+    assert_eq!(first(scene("RuntimeError", told)), 101);
 }
 
 #[test]
@@ -90,12 +140,9 @@ fn a_gpu_fault_is_proved_by_its_xid() {
 #[test]
 fn an_import_error_at_the_start_is_told_from_one_later() {
     let early = || {
-        Scene::raised("ModuleNotFoundError", "No module named 'torhc'").of(
-            crate::scene::ROOT,
-            |process| {
-                process.ended_at = Some(5 * SECOND);
-            },
-        )
+        Scene::raised("ModuleNotFoundError", "No module named 'torhc'").of(ROOT, |process| {
+            process.ended_at = Some(5 * SECOND);
+        })
     };
     early().expect(VerdictId::FailedAtStart, Confidence::Proved);
     Scene::raised("ModuleNotFoundError", "No module named 'torhc'")

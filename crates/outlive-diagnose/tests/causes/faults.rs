@@ -41,7 +41,7 @@ fn a_bus_error_with_room_is_another() {
             .verdict
             .ruled_out
             .iter()
-            .any(|line| line.starts_with("/dev/shm full"))
+            .any(|line| line.starts_with("/dev/shm: "))
     );
     let damaged = FatalFacts {
         signal: 7,

@@ -41,7 +41,7 @@ fn a_cgroup_kill_is_proved_by_its_counter() {
         diagnosis
             .verdict
             .summary
-            .contains("/job reached its limit of 4.0 GiB")
+            .contains("at the 4.0 GiB limit of cgroup v2 /job")
     );
     let counters = "cgroup v2 /job: oom_kill 0 -> 1, oom 0 -> 1, max 3 -> 40";
     assert!(

@@ -8,6 +8,10 @@ use crate::scene::{ROOT, SECOND, Scene};
 #[test]
 fn a_plain_kill_comes_from_outside() {
     let diagnosis = Scene::killed(9).expect(VerdictId::KilledFromOutside, Confidence::Likely);
+    assert_eq!(
+        diagnosis.verdict.summary,
+        "python (pid 100) was ended by SIGKILL; who sent it is not known, the kernel counted no kill"
+    );
     let not = &diagnosis.verdict.ruled_out;
     assert!(
         not.iter()
@@ -15,8 +19,7 @@ fn a_plain_kill_comes_from_outside() {
         "{not:?}"
     );
     assert!(
-        not.iter()
-            .any(|line| line.starts_with("CPU limit: none is set")),
+        not.iter().any(|line| line.starts_with("CPU limit: none")),
         "{not:?}"
     );
     assert!(

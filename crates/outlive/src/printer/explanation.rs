@@ -9,7 +9,7 @@ use outlive_diagnose::signal;
 use outlive_diagnose::size::{Size, Span};
 use outlive_diagnose::{ProcessView, Role};
 
-use super::{Style, Tone, cut, holding};
+use super::{Style, Tone, cut, glued, holding};
 use crate::commands::why::Explanation;
 
 /// Lines of what it was not, and of what could not be looked at.
@@ -50,7 +50,9 @@ pub(crate) fn print(
     };
     section(out, "memory", vec![memory_line(diagnosis)])?;
     section(out, "proof", verdict.evidence.clone())?;
-    section(out, "held", holding::lines(explanation, style))?;
+    if matters(diagnosis) {
+        section(out, "held", holding::lines(explanation, style))?;
+    }
     section(out, "last", last_line(diagnosis).into_iter().collect())?;
     section(out, "try", verdict.advice.clone())?;
     section(out, "not", joined(&verdict.ruled_out, style))?;
@@ -64,8 +66,19 @@ fn joined(lines: &[String], style: Style) -> Vec<String> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let room = PARAGRAPH * style.width.saturating_sub(super::MARGIN + super::LABEL + 8);
-    vec![cut(&lines.join(" · "), room)]
+    let width = style.width.saturating_sub(super::MARGIN + super::LABEL);
+    let mut shown = lines.len();
+    loop {
+        let mut parts: Vec<String> = lines.iter().take(shown).map(|line| glued(line)).collect();
+        if shown < lines.len() {
+            parts.push("…".to_owned());
+        }
+        let paragraph = parts.join(" · ");
+        if shown <= 1 || super::wrap(&paragraph, width).len() <= PARAGRAPH {
+            return vec![paragraph];
+        }
+        shown -= 1;
+    }
 }
 
 /// Files below the directory the program was started in are named from there.
@@ -75,6 +88,15 @@ pub(super) fn relative(line: &str, directory: &str) -> String {
     } else {
         line.replace(&format!("{directory}/"), "")
     }
+}
+
+/// Who held a few MiB is of no interest where memory has nothing to do with the end.
+fn matters(diagnosis: &Diagnosis) -> bool {
+    let largest = diagnosis
+        .holders
+        .first()
+        .map_or(0, |holder| holder.bytes(diagnosis.moment));
+    diagnosis.verdict.id.is_about_memory() || largest >= WORTH_TELLING
 }
 
 /// `proved · run … · python train.py · ran 12 s, ended 3 min ago`.
@@ -109,6 +131,10 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
     if resident.abs_diff(memory.at_end) > memory.at_end / 10 && resident > 0 {
         parts.push(format!("of this process {} resident", Size(resident)));
     }
+    // A process that lives for moments is gone before it is looked at twice.
+    if let Some(recorded) = memory.tracked_at_end.filter(|it| *it / 2 > memory.peak) {
+        parts.push(format!("recorded {}", Size(recorded)));
+    }
     let growth = &diagnosis.growth;
     if growth.bytes >= WORTH_TELLING {
         parts.push(format!(
@@ -117,7 +143,11 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
             Size(growth.bytes)
         ));
     }
-    parts.join(" · ")
+    parts
+        .iter()
+        .map(|part| glued(part))
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// The last large request, where memory may have to do with the end.
@@ -195,10 +225,12 @@ fn process_line(explanation: &Explanation, view: &ProcessView) -> String {
         Role::Earlier => "  before it",
         Role::Fine | Role::Unknown => "",
     };
+    let peak = match facts.peak_resident {
+        0 => String::new(),
+        bytes => format!(", peak {}", Size(bytes)),
+    };
     format!(
-        "{:>7} {:<15} {status}{time}, peak {}{mark}",
-        facts.id.pid,
-        facts.name,
-        Size(facts.peak_resident)
+        "{:>7} {:<15} {status}{time}{peak}{mark}",
+        facts.id.pid, facts.name
     )
 }

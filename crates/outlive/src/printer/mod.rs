@@ -15,6 +15,8 @@ use crate::env;
 const WIDTH: usize = 100;
 /// Columns that labels take: the longest is `memory`.
 const LABEL: usize = 8;
+/// A space at which no line is broken.
+const GLUE: &str = "\u{a0}";
 /// Space before labels.
 const MARGIN: usize = 2;
 
@@ -111,7 +113,7 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
         .take_while(|character| *character == ' ')
         .collect();
     let words = line.trim_start().split(' ');
-    for word in words.flat_map(|word| pieces(word, width.saturating_sub(2))) {
+    for word in words.flat_map(|word| pieces(word, width.saturating_sub(2 + lead.len()))) {
         let length = current.chars().count();
         if length > 0 && length + 1 + word.chars().count() > width {
             parts.push(std::mem::take(&mut current));
@@ -126,13 +128,25 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
         }
     }
     parts.push(current);
-    parts
+    parts.iter().map(|part| part.replace(GLUE, " ")).collect()
+}
+
+/// Makes a text one word to [`wrap`]: it stays on one line.
+fn glued(text: &str) -> String {
+    text.replace(' ', GLUE)
 }
 
 /// A word in pieces of at most `width` characters.
 fn pieces(word: &str, width: usize) -> Vec<String> {
     if word.chars().count() <= width {
         return vec![word.to_owned()];
+    }
+    // What is glued together for looks comes apart first.
+    if word.contains(GLUE) {
+        return word
+            .split(GLUE)
+            .flat_map(|word| pieces(word, width))
+            .collect();
     }
     let characters: Vec<char> = word.chars().collect();
     let pieces = characters.chunks(width.max(1));
@@ -171,6 +185,10 @@ mod tests {
     fn long_lines_break_between_words_and_hang() {
         assert_eq!(wrap("one two three", 8), ["one two", "  three"]);
         assert_eq!(wrap("  12 MiB  x", 40), ["  12 MiB  x"]);
+        assert_eq!(
+            wrap(&format!("one {}", super::glued("two 3")), 7),
+            ["one", "  two 3"]
+        );
         assert_eq!(wrap("long-word", 6), ["long", "  -wor", "  d"]);
     }
 

@@ -32,10 +32,10 @@ impl Recorder {
         self.look_for_boxes(now);
         self.note_survivors(witness, now);
         self.list_boxes();
+        self.give_back_space();
         self.ask_kernel_again();
         self.ask_parents();
         self.read_logs();
-        self.give_back_space();
         let supervisor = self.facts.supervisor.pid;
         let others = machine::largest_others(&self.facts.machine, |pid| {
             pid == supervisor || self.facts.processes.iter().any(|facts| facts.id.pid == pid)

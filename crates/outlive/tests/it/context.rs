@@ -25,6 +25,11 @@ impl Context {
         self.prepare(Command::new(env!("CARGO_BIN_EXE_outlive")), &["run"])
     }
 
+    /// `outlive` with these arguments.
+    pub(crate) fn outlive(&self, arguments: &[&str]) -> Command {
+        self.prepare(Command::new(env!("CARGO_BIN_EXE_outlive")), arguments)
+    }
+
     /// `outlive run`, started through another program that ends up executing it.
     pub(crate) fn run_through(&self, launcher: &[&str]) -> Command {
         let (program, arguments) = launcher.split_first().unwrap();

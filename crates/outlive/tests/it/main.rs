@@ -10,3 +10,4 @@ mod pruning;
 mod signals;
 mod tree;
 mod unrecorded;
+mod why;

@@ -1,6 +1,8 @@
 //! Old runs make room for new ones.
 
-use crate::context::{Companion, Context};
+use std::os::unix::fs::MetadataExt;
+
+use crate::context::{Companion, Context, python, text};
 
 fn finish_one(context: &Context, keep_runs: &str, keep_bytes: &str) {
     let mut command = context.run();
@@ -19,6 +21,73 @@ fn only_the_newest_runs_are_kept() {
         made.push(context.run_folders().pop().unwrap());
     }
     assert_eq!(context.run_folders(), made[2..]);
+}
+
+#[test]
+fn a_box_keeps_every_byte_and_gives_back_what_was_never_touched() {
+    // Written through a mapping, as boxes are, by a process that is killed while pages are dirty.
+    let script = "
+import mmap, os, random, signal
+size = 32 << 20
+number = 4194303
+path = f\"{os.environ['OUTLIVE_RUN_DIR']}/{number}-1.box\"
+file = os.open(path, os.O_RDWR | os.O_CREAT)
+os.posix_fallocate(file, 0, size)
+mapping = mmap.mmap(file, size)
+chance = random.Random(7)
+for _ in range(300):
+    place = chance.randrange(size - 1)
+    mapping[place] = 1 + chance.randrange(255)
+    mapping[place // 2 // 4096 * 4096]
+os.kill(os.getpid(), signal.SIGKILL)
+";
+    let check = "
+import random, sys
+size = 32 << 20
+expected = bytearray(size)
+chance = random.Random(7)
+for _ in range(300):
+    place = chance.randrange(size - 1)
+    expected[place] = 1 + chance.randrange(255)
+print(open(sys.argv[1], 'rb').read() == expected)
+";
+    let context = Context::new();
+    context
+        .run()
+        .args(["--quiet", "--", python(), "-c", script])
+        .output()
+        .unwrap();
+    let path = context.run_folders().pop().unwrap().join("4194303-1.box");
+    let metadata = fs_err::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 32 << 20);
+    let taken = metadata.blocks() * 512;
+    assert!(taken < 30 << 20, "{taken} bytes still taken");
+    let same = std::process::Command::new(python())
+        .args(["-c", check])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert_eq!(text(&same.stdout).trim(), "True");
+}
+
+#[test]
+fn what_execution_set_aside_counts_and_goes_with_its_run() {
+    let context = Context::new();
+    let script = "
+head -c 3000000 /dev/zero | tr '\\0' x > $OUTLIVE_RUN_DIR/1-1.before-exec
+head -c 3000000 /dev/zero | tr '\\0' x > $OUTLIVE_RUN_DIR/1-1.new
+";
+    context
+        .run()
+        .args(["--", "sh", "-c", script])
+        .output()
+        .unwrap();
+    let folder = context.run_folders().pop().unwrap();
+    assert!(folder.join("1-1.before-exec").exists());
+    finish_one(&context, "50", "10000000");
+    assert!(folder.exists(), "6 MB of 10 may stay");
+    finish_one(&context, "50", "5000000");
+    assert!(!folder.exists(), "6 MB of 5 may not");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Every process of the tree is seen, also those the program lost.
 
+use outlive::store::StoredRun;
 use outlive_diagnose::facts::{EndStatus, ProcessFacts, StatusSource};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -99,6 +100,87 @@ print(worker)
 ",
     );
     assert_eq!(process(&context, &pid).status, Some(EndStatus::Exited(9)));
+}
+
+#[test]
+fn a_dead_worker_that_stays_visible_is_listed_once() {
+    let context = Context::new();
+    let pid = run_python(
+        &context,
+        "
+supervisor = os.getppid()
+def worker():
+    pid = os.fork()
+    if pid == 0:
+        while True:
+            signal.pause()
+    until_watched(pid, supervisor)
+    os.kill(pid, signal.SIGKILL)
+    return pid
+first = worker()
+# To see these the supervisor looks at the whole tree again and again, the first one in it.
+for _ in range(3):
+    worker()
+print(first)
+",
+    );
+    let pid: u32 = pid.parse().unwrap();
+    let mut processes = context.facts().processes;
+    assert_eq!(processes.len(), 5, "{processes:#?}");
+    processes.retain(|process| process.id.pid == pid);
+    assert_eq!(processes.len(), 1, "{processes:#?}");
+    assert_eq!(processes[0].status, Some(EndStatus::Signaled(9)));
+    assert!(processes[0].peak_resident > 0);
+}
+
+#[test]
+fn a_box_that_is_replaced_is_followed() {
+    let context = Context::new();
+    run_python(
+        &context,
+        "
+import time
+supervisor = os.getppid()
+ticks = open('/proc/self/stat').read().rsplit(')', 1)[1].split()[19]
+name = f\"{os.environ['OUTLIVE_RUN_DIR']}/{os.getpid()}-{ticks}\"
+def make(path):
+    with open(path, 'wb') as file:
+        file.truncate(4 << 20)
+def until_open(path):
+    # As long as a slow machine may need, and no longer: a box may never be followed.
+    deadline = time.monotonic() + 60
+    folder = f'/proc/{supervisor}/fd'
+    while time.monotonic() < deadline:
+        for entry in os.listdir(folder):
+            try:
+                if os.path.samefile(f'{folder}/{entry}', path):
+                    return
+            except OSError:
+                pass
+        os.sched_yield()
+    sys.exit('not followed')
+make(name + '.box')
+until_open(name + '.box')
+os.rename(name + '.box', name + '.before-exec')
+make(name + '.new')
+os.rename(name + '.new', name + '.box')
+until_open(name + '.box')
+# A sample that is in the new box only.
+while not any(open(name + '.box', 'rb').read()):
+    os.sched_yield()
+",
+    );
+    let folder = context.run_folders().pop().unwrap();
+    let run = StoredRun {
+        id: String::new(),
+        directory: folder,
+    };
+    assert_eq!(
+        run.boxes().unwrap().len(),
+        1,
+        "what was set aside is no box"
+    );
+    assert_eq!(context.facts().processes.len(), 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use outlive_record::kind::{Attribution, StackKind};
 use outlive_record::layout::MIN_BOX_SIZE;
 use outlive_record::region::Region;
 use outlive_record::write::{
-    Acquisition, BoxWriter, CodeFacts, Identity, StackFacts, StackId, StringId,
+    Acquisition, BoxWriter, CodeFacts, CodeId, Identity, StackFacts, StackId, StringId,
 };
 use serde_json::Value;
 
@@ -106,6 +106,103 @@ fn black_box(directory: &str) -> Vec<u8> {
     region.to_bytes()
 }
 
+/// Memory of a native thread that a missing file started, of `python -c`, and without a line.
+fn strange_box() -> Vec<u8> {
+    let region = Region::leaked(MIN_BOX_SIZE);
+    let program = "import x\nfor b in data: pass";
+    let arguments = ["python", "-c", program, ""].join("\0");
+    let identity = Identity {
+        pid: ID.pid,
+        start_ticks: ID.start_ticks,
+        argv: arguments.as_bytes(),
+        ..Identity::default()
+    };
+    let writer = BoxWriter::create(region, &identity);
+    writer.set_python(0x030C_0100, Attribution::On);
+    let string = |text: &str| writer.add_string(text.as_bytes()).unwrap();
+    let stack_of = |kind, creator, code: Option<CodeId>| {
+        let facts = StackFacts {
+            kind,
+            thread: string("tf_data"),
+            library: string("/x/libtensor.so"),
+            creator,
+            flags: 0,
+        };
+        let frames = code.map(|code| (code, 2));
+        writer.add_stack(&facts, frames.into_iter()).unwrap()
+    };
+    let code = |file: &str| {
+        let code = CodeFacts {
+            file: string(file),
+            name: string("<module>"),
+            first_line: 2,
+            table: writer.add_string(&[0x87, 0x00]).unwrap(),
+            format: 12,
+            fingerprint: 1,
+            address: 1,
+        };
+        Some(writer.add_code(&code).unwrap())
+    };
+    let long = format!("/gone/{}.py", "very_long_name/".repeat(9));
+    let gone = stack_of(StackKind::Python, StackId(0), code(&long));
+    let argument = stack_of(StackKind::Python, StackId(0), code("<string>"));
+    let native = stack_of(StackKind::Native, gone, None);
+    for (stack, bytes) in [
+        (native, 1 << 30),
+        (argument, 800 << 20),
+        (StackId(0), 700 << 20),
+    ] {
+        writer.acquire(&Acquisition {
+            stack,
+            bytes,
+            request: bytes,
+            flags: 0,
+            time: 1,
+        });
+    }
+    region.to_bytes()
+}
+
+#[test]
+fn memory_without_a_plain_line_is_shown_as_what_it_is() {
+    let (_home, run) = killed_run(&strange_box());
+    let text = text(&run);
+    for expected in [
+        "  [no source]\n",
+        "          thread tf_data (libtensor.so), started here\n",
+        "800 MiB  <string>:2 in <module>",
+        "  for b in data: pass\n",
+        "700 MiB  other: the box had no room for these lines\n",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+    let source = |mark: &str| {
+        let line = text.lines().find(|line| line.contains(mark)).unwrap();
+        line.split(mark).next().unwrap().chars().count()
+    };
+    assert_eq!(source("[no source]"), source("for b in data"), "{text}");
+    let mut out = Vec::new();
+    json::write_why(&explain(&run).unwrap(), &mut out).unwrap();
+    let value: Value = serde_json::from_slice(&out).unwrap();
+    for (path, expected) in [
+        ("/holders/0/kind", Value::from("thread")),
+        ("/holders/0/line", 2.into()),
+        ("/holders/0/function", "<module>".into()),
+        ("/holders/0/via", "thread tf_data (libtensor.so)".into()),
+        ("/holders/1/text", "for b in data: pass".into()),
+        ("/holders/2/kind", "other".into()),
+        ("/holders/2/estimated_bytes", 0.into()),
+    ] {
+        assert_eq!(value.pointer(path), Some(&expected), "{path}");
+    }
+    let file = value.pointer("/holders/0/file").unwrap().as_str().unwrap();
+    assert!(file.starts_with("/gone/very_long_name/"), "{file}");
+}
+
 fn text(run: &StoredRun) -> String {
     let mut out = Vec::new();
     print_text(&explain(run).unwrap(), &mut out, Style::PLAIN).unwrap();
@@ -127,11 +224,11 @@ fn the_text_says_what_happened_who_held_it_and_what_to_do() {
     for expected in [
         "Out of memory: the kernel killed python (pid 4711)",
         "\nproved · run 20260101-000000-aaaa",
-        "  memory  limit 4.0 GiB (cgroup v2 /job)   peak 3.0 GiB",
+        "  memory  limit 4.0 GiB (cgroup v2 /job) · peak 3.0 GiB",
         "cgroup v2 /job: oom_kill 0 -> 1, oom 0 -> 1",
         " 3.0 GiB  train.py:2 in <module>  kept = x.load()",
         "  try     Start at train.py:2 in <module>: it held 3.0 GiB",
-        "  not     segmentation fault",
+        "  not     fault or abort",
     ] {
         assert!(text.contains(expected), "no `{expected}` in\n{text}");
     }
