@@ -22,7 +22,7 @@ use crate::sys::thread::{Entered, Thread, thread_id};
 use crate::sys::{altstack, clock, interpreter, process};
 
 /// Bytes of small requests between two looks whether the interpreter is up.
-const START_UP_STEP: i64 = 16 << 10;
+const START_UP_STEP: i64 = 4 << 10;
 /// At most this many doublings of the thresholds.
 const MAX_COARSENESS: u32 = 7;
 /// Size of the arenas of Python's small-object allocator: 256 KiB up to 3.9, 1 MiB since.
@@ -58,7 +58,7 @@ pub fn acquired(entered: &Entered, address: usize, size: usize, caller: usize) {
     let (bytes, flags) = if exact {
         (size, 0)
     } else {
-        if !hit_by_sample(arena, thread, size, first_sight) {
+        if !hit_by_sample(arena, black_box, thread, size, first_sight) {
             return;
         }
         (weight(size, arena.sample_mean()), stack_flag::SAMPLED)
@@ -319,10 +319,16 @@ pub fn know_thread(arena: &Arena, thread: &Thread) -> bool {
 
 /// Draws the distance to the next sample. Returns whether this request is one: not at the thread's
 /// first sight (its countdown was not drawn yet), and not while the interpreter starts.
-fn hit_by_sample(arena: &Arena, thread: &Thread, size: u64, first_sight: bool) -> bool {
+fn hit_by_sample(
+    arena: &Arena,
+    black_box: &BoxWriter,
+    thread: &Thread,
+    size: u64,
+    first_sight: bool,
+) -> bool {
     if !python::attribution_is_settled() {
         thread.countdown.store(START_UP_STEP, Relaxed);
-        python::try_verify();
+        watch_interpreter(black_box);
         return false;
     }
     let random = next_random(thread.random.load(Relaxed));
@@ -340,19 +346,18 @@ fn hit_by_sample(arena: &Arena, thread: &Thread, size: u64, first_sight: bool) -
 
 /// Until the question of lines is settled: tries again, tells the box, and has the bootstrap run.
 #[inline]
-fn watch_interpreter(black_box: &BoxWriter) {
-    if !python::attribution_is_settled() {
-        python::try_verify();
-    }
-    if python::attribution_is_settled() && !bootstrap::is_requested() {
+pub fn watch_interpreter(black_box: &BoxWriter) {
+    if bootstrap::is_wanted() {
         settle(black_box);
     }
 }
 
 #[cold]
 fn settle(black_box: &BoxWriter) {
-    black_box.set_python(interpreter::version_hex(), python::attribution());
-    bootstrap::request();
+    if python::try_verify() || python::attribution_is_settled() {
+        black_box.set_python(interpreter::version_hex(), python::attribution());
+        bootstrap::request();
+    }
 }
 
 /// The table of live blocks fills up: look at fewer blocks from now on, each standing for more.

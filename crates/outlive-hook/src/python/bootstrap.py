@@ -4,6 +4,9 @@
 from the built-in `atexit`; nothing is left behind in any namespace.
 """
 
+import atexit
+import sys
+
 
 def _traceback_lines(traceback):
     lines = []
@@ -33,16 +36,12 @@ def _note(kind, thread, error):
 
 
 def _note_at_exit():
-    import sys
-
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(error, BaseException) and not isinstance(error, SystemExit):
         _note(1, "MainThread", error)
 
 
 def _install_for_threads():
-    import sys
-
     threading = sys.modules.get("threading")
     before = getattr(threading, "excepthook", None)
     if before is None:
@@ -62,11 +61,5 @@ def _outlive_probe():
     return _probe(_outlive_probe.__code__.co_firstlineno + 1)
 
 
-def _install():
-    import atexit
-
-    _outlive_probe()
-    atexit.register(_note_at_exit)
-
-
-_install()
+_outlive_probe()
+atexit.register(_note_at_exit)

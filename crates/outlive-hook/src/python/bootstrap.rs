@@ -4,41 +4,91 @@
 //! It runs as a pending call, in the main thread between two bytecodes, with the GIL held as any
 //! Python code has it. It changes nothing a program can see, but for `threading.excepthook`, which
 //! is wrapped once a thread is started.
+//!
+//! It imports `atexit`, and the import system cannot be entered twice: interrupted while it takes a
+//! module's lock, it would find the lock's note gone and fail with a `KeyError`, in the program's
+//! own import. So the bootstrap waits until the interrupted code is not the import system's.
 
+use core::ops::ControlFlow;
 use core::sync::atomic::AtomicU8;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use super::text::{self, Text};
+use super::{Memory, walk};
+use crate::sys::peek::own_frames;
 use crate::sys::{bootstrap as edge, interpreter};
+
+/// How the files of the import system are named.
+const IMPORT_SYSTEM: &[u8] = b"<frozen importlib";
 
 const NOT_YET: u8 = 0;
 const REQUESTED: u8 = 1;
-const THREADS_REQUESTED: u8 = 2;
+const DONE: u8 = 2;
 
-static STATE: AtomicU8 = AtomicU8::new(NOT_YET);
+/// The bootstrap itself.
+static MAIN: AtomicU8 = AtomicU8::new(NOT_YET);
+/// Its part for threads.
+static THREADS: AtomicU8 = AtomicU8::new(NOT_YET);
 
-/// Whether the bootstrap was asked for.
+/// Whether the bootstrap still has to be asked for.
 #[inline]
-pub fn is_requested() -> bool {
-    STATE.load(Relaxed) != NOT_YET
+pub fn is_wanted() -> bool {
+    MAIN.load(Relaxed) == NOT_YET
+}
+
+/// Whether it has run.
+#[inline]
+pub fn is_done() -> bool {
+    MAIN.load(Relaxed) == DONE
 }
 
 /// Has the bootstrap run at the next safe point, once per process image.
 pub fn request() {
-    if STATE
-        .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
-        .is_ok()
-        && super::layout().is_some()
+    if super::layout().is_some()
+        && MAIN
+            .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
+            .is_ok()
     {
         interpreter::call_soon(edge::install);
     }
 }
 
-/// A thread is being started: has its exceptions noted too, once.
+/// A thread is being started: has its exceptions noted too.
 pub fn request_for_threads() {
-    if STATE
-        .compare_exchange(REQUESTED, THREADS_REQUESTED, AcqRel, Acquire)
-        .is_ok()
+    if super::layout().is_some()
+        && THREADS
+            .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
+            .is_ok()
     {
         interpreter::call_soon(edge::install_for_threads);
     }
+}
+
+/// In a pending call: whether the bootstrap may run now. If not, the next recorded event (or the
+/// next thread) asks again.
+pub fn may_run_now() -> bool {
+    let good = is_good_moment();
+    let next = if good { DONE } else { NOT_YET };
+    MAIN.store(next, Release);
+    good
+}
+
+/// In a pending call: how the part for threads went.
+pub fn threads_done(done: bool) {
+    THREADS.store(if done { DONE } else { NOT_YET }, Release);
+}
+
+/// Whether the code that was interrupted is anything but the import system.
+fn is_good_moment() -> bool {
+    let Some(layout) = super::layout() else {
+        return false;
+    };
+    let memory = own_frames();
+    let mut file = Text::new();
+    let walked = walk::walk(&memory, layout, interpreter::this_thread_state(), |place| {
+        let name = memory.word(place.code.wrapping_add(layout.file as usize));
+        text::read(&memory, layout, name.unwrap_or(0), &mut file);
+        ControlFlow::Break(())
+    });
+    walked.is_some() && !file.as_bytes().starts_with(IMPORT_SYSTEM)
 }

@@ -18,7 +18,7 @@ use super::peek::{self, own_frames};
 use super::{clock, interpreter, process};
 use crate::arena;
 use crate::python::layout::{BYTES_DATA, BYTES_LENGTH};
-use crate::python::{self, Memory, walk};
+use crate::python::{self, Memory, bootstrap, walk};
 
 /// A Python object.
 type Object = *mut c_void;
@@ -81,23 +81,31 @@ macro_rules! api {
 ///
 /// Called by the interpreter, with the GIL.
 pub unsafe extern "C" fn install(_: *mut c_void) -> c_int {
-    if run().is_none() {
-        clear_error();
-    }
+    install_now();
     0
 }
 
-/// Pending call: wraps `threading.excepthook`.
+/// Pending call: wraps `threading.excepthook`, after the bootstrap has run.
 ///
 /// # Safety
 ///
 /// Called by the interpreter, with the GIL.
 pub unsafe extern "C" fn install_for_threads(_: *mut c_void) -> c_int {
+    if !bootstrap::is_done() {
+        install_now();
+    }
     let function = FOR_THREADS.load(Relaxed);
     if !function.is_null() && call(function).is_none() {
         clear_error();
     }
+    bootstrap::threads_done(!function.is_null());
     0
+}
+
+fn install_now() {
+    if !bootstrap::is_done() && bootstrap::may_run_now() && run().is_none() {
+        clear_error();
+    }
 }
 
 fn run() -> Option<()> {
