@@ -22,7 +22,9 @@ pub(crate) fn main() -> Result<()> {
             .args(["--force-reinstall", "--no-deps", "--no-index"])
             .arg(&wheel.path),
     )?;
-    println!("Installed into the environment of {}", python.display());
-    println!("Try: outlive run -- python train.py");
+    println!(
+        "Installed into the environment of {}. Now: outlive run -- python yours.py",
+        python.display()
+    );
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Everything known about one death, in the form the rules ask for.
 
-use outlive_record::kind::ExceptionKind;
+use outlive_record::kind::{Attribution, ExceptionKind};
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 
 use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use crate::oom::KernelKill;
 use crate::signal;
 use crate::tree::Tree;
+use crate::verdict::Confidence;
 use crate::words::{Speaker, Word};
 
 /// One death and its evidence.
@@ -24,7 +25,7 @@ pub struct Case<'a> {
     pub status: EndStatus,
     /// Its black box.
     pub recording: Option<&'a Recording<'a>>,
-    /// The first fatal signal it recorded.
+    /// The fatal signal it recorded that ended it.
     pub fatal: Option<FatalSignal>,
     /// Uncaught exceptions, oldest first.
     pub exceptions: Vec<ExceptionRecord>,
@@ -80,8 +81,8 @@ impl Case<'_> {
         find(&self.words, marks).or_else(|| find(&self.ancestors_words, marks))
     }
 
-    /// What ended the main thread, in its own words or, without a record of it, in the last line
-    /// of the traceback.
+    /// What ended the main thread, in its own words or, where none could be recorded, in the last
+    /// line of the traceback.
     pub fn raised(&self, marks: &[&str]) -> Option<&Word> {
         self.exit_code().filter(|&code| code != 0)?;
         if self.main_exception().is_some() {
@@ -93,8 +94,39 @@ impl Case<'_> {
                 .into_iter()
                 .find(|word| contains_any(&word.line, marks));
         }
+        if !self.standard_error_counts() {
+            return None;
+        }
         self.last_error_lines()
             .find(|word| contains_any(&word.line, marks))
+    }
+
+    /// How sure an exception is: recorded, or only told on standard error.
+    pub fn sureness(&self) -> Confidence {
+        match self.main_exception() {
+            Some(_) => Confidence::Proved,
+            None => Confidence::Likely,
+        }
+    }
+
+    /// Whether a traceback on standard error may be the one that ended the process. Where the box
+    /// records exceptions and has none of the main thread, it was caught; but `multiprocessing`
+    /// catches what ends its children, and says so.
+    pub fn standard_error_counts(&self) -> bool {
+        let records =
+            |recording: &Recording<'_>| recording.identity().attribution == Some(Attribution::On);
+        let of_child = |word: &Word| word.line.starts_with("Process ") && word.line.ends_with(':');
+        !self.recording.is_some_and(records) || self.words.iter().any(of_child)
+    }
+
+    /// The last line of the last traceback on standard error.
+    pub fn last_traceback(&self) -> Option<&Word> {
+        self.says(&["Traceback (most recent call last)"])?;
+        self.last_error_lines().find(|word| {
+            let name = word.line.split(':').next().unwrap_or_default();
+            let plain = !name.is_empty() && !name.contains(' ');
+            plain && (name.ends_with("Error") || name.ends_with("Exception"))
+        })
     }
 
     /// The exception that ended the main thread.
@@ -133,16 +165,6 @@ impl Case<'_> {
     pub fn journal_says(&self, marks: &[&str]) -> Option<&str> {
         let lines = self.run.journal.lines.iter().map(String::as_str);
         lines.into_iter().find(|line| contains_any(line, marks))
-    }
-
-    /// Whether the supervisor got this signal too: alone, and passed it on, or with the group.
-    pub fn was_sent_to_all(&self, signal: i32) -> bool {
-        let mut sent = self
-            .run
-            .forwarded_signals
-            .iter()
-            .chain(&self.run.group_signals);
-        sent.any(|(number, _)| *number == signal)
     }
 }
 

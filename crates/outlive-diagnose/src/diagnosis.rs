@@ -5,18 +5,21 @@ use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 use outlive_record::timeline::Sample;
 
 use crate::case::Case;
+use crate::deadly::deadly;
 use crate::facts::{ProcessFacts, ProcessId, RunFacts};
 use crate::growth::Growth;
-use crate::holders::{Holder, Moment, holders};
+use crate::holders::{Holder, Moment};
+use crate::holdings::Holdings;
 use crate::kernel_log::KernelLog;
 use crate::memory::Memory;
 use crate::oom;
-use crate::place::{Line, Place};
+use crate::place::Place;
 use crate::places::Places;
 use crate::process_view::{ProcessView, first_death, views};
 use crate::remarks::remarks;
+use crate::reserved::Reservation;
 use crate::ruled_out;
-use crate::size::Size;
+use crate::thread_exceptions::{ThreadException, thread_exceptions};
 use crate::tree::{Liveness, Subject, Tree};
 use crate::verdict::Verdict;
 use crate::verdicts;
@@ -67,12 +70,17 @@ pub struct Diagnosis {
     pub moment: Moment,
     /// Who held it, largest first.
     pub holders: Vec<Holder>,
+    /// Where libraries reserved address space, largest first.
+    pub reserved: Vec<Reservation>,
     /// The last seconds.
     pub growth: Growth,
     /// Every process, in the order they were seen.
     pub processes: Vec<ProcessView>,
     /// Uncaught exceptions of the process that is explained.
     pub exceptions: Vec<ExceptionRecord>,
+    /// What ended threads of the process that is shown and of the one that was started, whatever
+    /// the verdict.
+    pub thread_exceptions: Vec<ThreadException>,
     /// Python stacks at a fatal signal; the thread it struck comes first.
     pub threads: Vec<ThreadStack>,
     /// What the recorder and the supervisor have to say about themselves.
@@ -94,62 +102,89 @@ pub struct ThreadStack {
 
 /// Explains a run.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
-    let run = input.run;
-    let tree = Tree::new(run, input.boxes, input.liveness);
+    let tree = Tree::new(input.run, input.boxes, input.liveness);
     let subject = tree.subject(input.liveness);
-    let log = KernelLog::parse(&run.kernel_log, &run.journal);
     let shown = shown_process(&tree, subject, input.boxes);
+    explain(input, &tree, subject, shown)
+}
+
+/// Explains one process of a run, whatever became of the others.
+pub fn diagnose_process(input: &Input<'_>, process: ProcessId) -> Diagnosis {
+    let mut tree = Tree::new(input.run, input.boxes, input.liveness);
+    let index = tree.processes.iter().position(|it| it.id == process);
+    tree.root = index;
+    let subject = tree.subject_alone(input.liveness);
+    explain(input, &tree, subject, index)
+}
+
+fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize>) -> Diagnosis {
+    let run = input.run;
+    let log = KernelLog::parse(&run.kernel_log, &run.journal);
     let unknown = ProcessFacts::default();
     let process = shown
         .and_then(|index| tree.processes.get(index))
         .unwrap_or(&unknown);
     let recording = shown.and_then(|_| input.boxes.open(process.id));
     let recording = recording.as_ref();
-    let mut samples = recording.map(Recording::samples).unwrap_or_default();
-    // A look at a process that has just died shows nothing.
-    while samples.last().is_some_and(|sample| sample.resident == 0) {
-        samples.pop();
-    }
-    let kill = oom::kill_of(&log, &tree, process);
+    let samples = recording.map(samples_alive).unwrap_or_default();
+    let kill = oom::kill_of(run, &log, tree, process);
     let memory = Memory::of(run, process, recording, &samples, kill);
-    let fatal = recording.and_then(|recording| recording.fatal_signals().into_iter().next());
+    let fatal = recording.and_then(|recording| deadly(recording, process.status));
     let mut places = Places::new(recording);
     let threads = threads(recording, fatal.as_ref(), &mut places);
     let case = process.status.map(|status| Case {
         run,
-        tree: &tree,
+        tree,
         victim: process,
         status,
         recording,
         exceptions: recording.map(Recording::exceptions).unwrap_or_default(),
         words: recording.map_or_else(Vec::new, |it| words::collect(it, fatal.as_ref())),
-        ancestors_words: ancestors_words(&tree, process, input.boxes),
+        ancestors_words: ancestors_words(tree, process, input.boxes),
         fatal,
         log: &log,
-        kernel_kill: oom::kernel_kill(run, &log, &tree, process, &memory),
+        kernel_kill: oom::kernel_kill(run, &log, tree, process, &memory),
         memory: memory.clone(),
     });
-    let mut verdict = verdict(run, &tree, subject, case.as_ref(), &memory);
-    verdict.evidence.extend(threads.first().and_then(struck_at));
-    let end = process
-        .ended_at
-        .or_else(|| samples.last().map(|sample| sample.time))
-        .unwrap_or(0);
-    let mut holdings = Holdings::of(input, recording, &samples, &mut places, &verdict, end);
-    holdings.advise(&mut verdict);
+    let mut verdict = verdict(run, tree, subject, case.as_ref(), &memory);
+    let struck = threads.first().filter(|_| subject.is_death());
+    verdict.evidence.extend(struck.and_then(struck_at));
+    let mut holdings = Holdings::of(
+        input,
+        recording,
+        &samples,
+        &mut places,
+        &verdict,
+        &memory,
+        process.ended_at,
+    );
+    holdings.advise(&mut verdict, &memory);
+    let root = tree.root().filter(|root| root.id != process.id);
+    let root = root.and_then(|root| input.boxes.open(root.id));
     Diagnosis {
-        first_death: first_death(&tree, subject),
+        first_death: first_death(tree, subject),
         shown: shown.map(|_| process.id),
         moment: holdings.moment,
         holders: std::mem::take(&mut holdings.holders),
+        reserved: std::mem::take(&mut holdings.reserved),
         growth: holdings.growth,
-        processes: views(&tree, subject),
+        processes: views(tree, subject),
         exceptions: case.map(|case| case.exceptions).unwrap_or_default(),
+        thread_exceptions: thread_exceptions(recording.into_iter().chain(&root)),
         threads,
         remarks: remarks(run, recording),
         verdict,
         memory,
     }
+}
+
+/// The time line without looks at a process that has just died, which show nothing.
+fn samples_alive(recording: &Recording<'_>) -> Vec<Sample> {
+    let mut samples = recording.samples();
+    while samples.last().is_some_and(|sample| sample.resident == 0) {
+        samples.pop();
+    }
+    samples
 }
 
 fn verdict(
@@ -172,123 +207,6 @@ fn verdict(
         (Subject::Running, _) => verdicts::running(tree.root()),
         (Subject::Lost | Subject::Death(_) | Subject::Hang(_), _) => verdicts::lost(run, memory),
     }
-}
-
-/// Holders and growth of the process that is shown.
-struct Holdings {
-    moment: Moment,
-    holders: Vec<Holder>,
-    growth: Growth,
-}
-
-impl Holdings {
-    fn of(
-        input: &Input<'_>,
-        recording: Option<&Recording<'_>>,
-        samples: &[Sample],
-        places: &mut Places<'_>,
-        verdict: &Verdict,
-        end: u64,
-    ) -> Self {
-        let growth = Growth::of(samples, recording, places, end);
-        let Some(recording) = recording else {
-            return Self {
-                moment: Moment::End,
-                holders: Vec::new(),
-                growth,
-            };
-        };
-        let totals = recording.totals();
-        // A process that died at its highest, or was killed for what it held: the end is the
-        // answer. One that ended in order has given everything back by then.
-        let at_peak = totals.live_bytes >= totals.peak_bytes.saturating_sub(totals.peak_bytes / 10);
-        let moment = if at_peak || verdict.id.is_kernel_kill() {
-            Moment::End
-        } else {
-            Moment::Peak
-        };
-        let mut holders = holders(recording, places, moment);
-        let identity = recording.identity();
-        for holder in &mut holders {
-            if let Some(Line {
-                file,
-                line: Some(line),
-                ..
-            }) = holder.place.line()
-            {
-                holder.text = match file.as_str() {
-                    "<string>" => line_of_argument(&identity.argv, *line),
-                    _ => input.sources.line(&identity.cwd, file, *line),
-                };
-            }
-        }
-        Self {
-            moment,
-            holders,
-            growth,
-        }
-    }
-
-    /// The largest holder that the user can do something about. A line that only imports is one
-    /// where nothing larger can be changed.
-    fn line_to_change(&self) -> Option<&Holder> {
-        let has_line = |holder: &&Holder| holder.place.line().is_some();
-        let is_users = |holder: &&Holder| holder.place.line().is_some_and(Line::is_users);
-        let largest = self.holders.first().filter(is_users);
-        let users = self
-            .holders
-            .iter()
-            .find(|holder| is_users(holder) && !imports(holder));
-        largest
-            .or(users)
-            .or_else(|| self.holders.iter().find(|it| has_line(it) && !imports(it)))
-    }
-
-    /// Puts the line to change first among what to do.
-    fn advise(&self, verdict: &mut Verdict) {
-        if !verdict.id.is_about_memory() {
-            return;
-        }
-        let refused = self
-            .growth
-            .last_large
-            .as_ref()
-            .filter(|it| it.refused)
-            .map(|it| {
-                let place = it.place.describe();
-                format!(
-                    "Ask for less at {place}: {} were refused there",
-                    Size(it.bytes)
-                )
-            });
-        let whole: u64 = self
-            .holders
-            .iter()
-            .map(|holder| holder.bytes(self.moment))
-            .fold(0, u64::saturating_add);
-        let largest = self.line_to_change().map(|holder| {
-            let place = holder.place.describe();
-            let held = Size(holder.bytes(self.moment));
-            format!(
-                "Start at {place}: it held {held} of the {} recorded",
-                Size(whole)
-            )
-        });
-        verdict.advice.splice(0..0, refused.or(largest));
-    }
-}
-
-/// A line of the program in `python -c PROGRAM`.
-fn line_of_argument(argv: &[String], line: u32) -> Option<String> {
-    let place = argv.iter().position(|word| word == "-c")?;
-    let program = argv.get(place + 1)?;
-    let text = program.lines().nth(line.checked_sub(1)? as usize)?.trim();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn imports(holder: &Holder) -> bool {
-    let text = holder.text.as_deref().unwrap_or_default();
-    text.starts_with("import ") || text.starts_with("from ")
 }
 
 /// The process to show: who died first, else the largest one that has a box.

@@ -7,6 +7,7 @@ use outlive_record::read::{Recording, Stack};
 
 use crate::place::Place;
 use crate::places::{Key, Name, Places};
+use crate::untouched::Untouched;
 
 /// At most this many are kept, so that a hostile box cannot make a report of any length.
 const MOST: usize = 50;
@@ -150,9 +151,15 @@ fn estimates(stack: &Stack) -> (i64, i64) {
 }
 
 /// The holders of one process, largest first.
-pub fn holders(recording: &Recording<'_>, places: &mut Places<'_>, moment: Moment) -> Vec<Holder> {
+pub(crate) fn holders(
+    recording: &Recording<'_>,
+    places: &mut Places<'_>,
+    moment: Moment,
+    untouched: &Untouched,
+) -> Vec<Holder> {
     let pid = recording.identity().pid;
-    let mut lines: Vec<(Name<'_>, Line)> = by_name(recording, places).into_iter().collect();
+    let lines = by_name(recording, places, untouched);
+    let mut lines: Vec<(Name<'_>, Line)> = lines.into_iter().collect();
     // Any bytes may stand in a box, so the sums are wider than its numbers.
     let wide = |line: &Line| u128::from(line.sum.bytes(moment).max(0) as u64);
     let whole = lines
@@ -191,9 +198,14 @@ struct Line {
 }
 
 /// Sums by place as numbers first, then by what the places are called.
-fn by_name<'a>(recording: &Recording<'_>, places: &mut Places<'a>) -> HashMap<Name<'a>, Line> {
+fn by_name<'a>(
+    recording: &Recording<'_>,
+    places: &mut Places<'a>,
+    untouched: &Untouched,
+) -> HashMap<Name<'a>, Line> {
     let mut by_key: HashMap<Key, Sum> = HashMap::new();
     for stack in recording.stacks() {
+        let stack = untouched.take_off(stack);
         if stack.live_bytes > 0 || stack.at_peak_bytes > 0 {
             let key = places.key(&stack);
             by_key.entry(key).or_default().add(&stack);

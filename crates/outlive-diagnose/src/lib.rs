@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+mod deadly;
 mod diagnosis;
 pub mod facts;
 pub mod growth;
 pub mod holders;
+mod holdings;
 pub mod kernel_log;
 pub mod memory;
 mod oom;
@@ -19,16 +21,21 @@ pub mod place;
 pub mod places;
 mod process_view;
 mod remarks;
+pub mod reserved;
 pub mod ruled_out;
 pub mod signal;
 pub mod size;
+pub mod thread_exceptions;
 pub mod traceback;
 pub mod tree;
+mod untouched;
 pub mod verdict;
 pub mod verdicts;
 pub mod words;
 
-pub use diagnosis::{BlackBoxes, Diagnosis, Input, SourceText, ThreadStack, diagnose};
+pub use diagnosis::{
+    BlackBoxes, Diagnosis, Input, SourceText, ThreadStack, diagnose, diagnose_process,
+};
 pub use process_view::{ProcessView, Role};
 pub use tree::Liveness;
 pub use verdict::{Confidence, Verdict, VerdictId};

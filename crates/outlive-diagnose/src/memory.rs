@@ -5,6 +5,7 @@ use outlive_record::read::Recording;
 use outlive_record::timeline::{Sample, UNKNOWN};
 
 use crate::facts::{CgroupFacts, EndStatus, ProcessFacts, RunFacts};
+use crate::holders::Moment;
 use crate::kernel_log::{OomKill, Scope};
 use crate::signal;
 use crate::size::percent;
@@ -40,6 +41,12 @@ pub struct Memory {
     pub tracked_at_end: Option<u64>,
     /// Highest value of them.
     pub tracked_peak: Option<u64>,
+    /// How long before the end the last sample was taken, nanoseconds.
+    pub seen_before_end: Option<u64>,
+    /// Resident bytes as the kernel told them when it killed the process.
+    pub resident_at_kill: Option<u64>,
+    /// Highest memory of the process that was seen in swap.
+    pub swapped: u64,
 }
 
 impl Memory {
@@ -64,6 +71,11 @@ impl Memory {
             forked: recording.is_some_and(|it| it.identity().origin == Some(Origin::Fork)),
             tracked_at_end: totals.map(|totals| totals.live_bytes.max(0) as u64),
             tracked_peak: totals.map(|totals| totals.peak_bytes.max(0) as u64),
+            seen_before_end: samples
+                .last()
+                .and_then(|sample| Some(process.ended_at?.saturating_sub(sample.time))),
+            resident_at_kill: kill.and_then(|kill| kill.resident),
+            swapped: highest_swap(samples),
             ..Self::default()
         };
         memory.see_resident(process, samples, kill);
@@ -146,6 +158,18 @@ impl Memory {
         (below > 256 << 20 && percent(below, resident) >= 25).then_some(below)
     }
 
+    /// All that the process can have had at once, resident and in swap. Looks at a process that
+    /// lived for moments show far less than it `recorded`, and so prove nothing.
+    pub(crate) fn most(&self, moment: Moment, recorded: u64) -> Option<u64> {
+        let seen = self.resident_peak.max(self.peak);
+        let resident = match moment {
+            Moment::End => self.resident_at_kill.unwrap_or(seen),
+            Moment::Peak => seen,
+        };
+        let most = resident.saturating_add(self.swapped);
+        (most > recorded / 2).then_some(most)
+    }
+
     /// How full the limit was when last seen, in per cent.
     pub fn fullness(&self) -> Option<u64> {
         Some(percent(self.at_end, self.limit.filter(|&limit| limit > 0)?))
@@ -162,6 +186,11 @@ impl Memory {
         self.fullness().is_some_and(|full| full >= 90)
             || self.machine_left().is_some_and(|left| left <= 5)
     }
+}
+
+fn highest_swap(samples: &[Sample]) -> u64 {
+    let seen = samples.iter().map(|sample| sample.swapped);
+    seen.filter(|&bytes| bytes != UNKNOWN).max().unwrap_or(0)
 }
 
 fn tightest_cgroup(cgroups: &[CgroupFacts]) -> Option<&CgroupFacts> {
@@ -199,33 +228,12 @@ fn tightest_limit(
 
 /// `cgroup v2 /job`.
 pub(crate) fn describe(cgroup: &CgroupFacts) -> String {
-    format!("cgroup v{} {}", cgroup.version, short(&cgroup.path))
-}
-
-/// Container runtimes nest long names: the outermost says whose it is, the last which.
-fn short(path: &str) -> String {
-    const LONGEST: usize = 32;
-    const LAST: usize = 16;
-    if path.chars().count() <= LONGEST {
-        return path.to_owned();
-    }
-    let first = path.split('/').nth(1).unwrap_or_default();
-    let last: String = path.rsplit('/').next().unwrap_or_default().to_owned();
-    let end: String = match last.char_indices().rev().nth(LAST - 1) {
-        Some((place, _)) if place > 0 => format!("…{}", last.get(place..).unwrap_or_default()),
-        _ => last,
-    };
-    match first.chars().count() {
-        1..=LAST if path.matches('/').count() > 1 => {
-            format!("/{first}/…/{end}").replace("/…/…", "/…")
-        }
-        _ => format!("…/{end}").replace("…/…", "…"),
-    }
+    format!("cgroup v{} {}", cgroup.version, cgroup.path)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, short};
+    use super::Memory;
     use crate::facts::{CgroupFacts, Change, EndStatus, MachineFacts, ProcessFacts, RunFacts};
     use outlive_record::timeline::{Sample, UNKNOWN};
 
@@ -320,20 +328,5 @@ mod tests {
         };
         let memory = Memory::of(&run, &unseen, None, &[], None);
         assert_eq!((memory.peak, memory.at_end), (GIB / 8, GIB / 8));
-    }
-
-    #[test]
-    fn long_paths_keep_both_ends() {
-        assert_eq!(
-            short("/user.slice/session-2.scope"),
-            "/user.slice/session-2.scope"
-        );
-        let pod = format!(
-            "/kubepods.slice/burstable/pod-1/{}",
-            "0123456789abcdef".repeat(4)
-        );
-        assert_eq!(short(&pod), "/kubepods.slice/…0123456789abcdef");
-        let deep = "/a-very-long-name-of-the-outermost/x/y/job_7";
-        assert_eq!(short(deep), "…/job_7");
     }
 }

@@ -7,7 +7,7 @@ use crate::facts::{CgroupFacts, Change, EndStatus, ProcessFacts, RunFacts};
 use crate::kernel_log::{KernelLog, OomKill, Scope};
 use crate::memory::{Memory, describe};
 use crate::signal;
-use crate::size::{Size, percent};
+use crate::size::{Size, Span, percent};
 use crate::tree::Tree;
 use crate::verdict::Confidence;
 
@@ -34,13 +34,14 @@ enum Counter {
 
 /// The line of the kernel log about the end of `victim`, if there is one.
 pub(crate) fn kill_of<'a>(
+    run: &RunFacts,
     log: &'a KernelLog,
     tree: &Tree,
     victim: &ProcessFacts,
 ) -> Option<&'a OomKill> {
     log.kills
         .iter()
-        .find(|kill| owner(log, tree, kill).is_some_and(|it| it.id == victim.id))
+        .find(|kill| owner(run, log, tree, kill).is_some_and(|it| it.id == victim.id))
 }
 
 /// Whether, and how surely, the kernel killed `victim` for memory.
@@ -54,7 +55,7 @@ pub(crate) fn kernel_kill<'a>(
     if victim.status != Some(EndStatus::Signaled(signal::KILL)) {
         return None;
     }
-    let kill = kill_of(log, tree, victim);
+    let kill = kill_of(run, log, tree, victim);
     let counter = counter(run);
     let confidence = confidence(run, log, tree, memory, kill, &counter)?;
     let (scope, cgroup) = scope(run, memory, kill);
@@ -221,7 +222,12 @@ fn scope<'a>(
 }
 
 /// Which killed process of the tree a line of the log is about.
-fn owner<'t>(log: &KernelLog, tree: &'t Tree, kill: &OomKill) -> Option<&'t ProcessFacts> {
+fn owner<'t>(
+    run: &RunFacts,
+    log: &KernelLog,
+    tree: &'t Tree,
+    kill: &OomKill,
+) -> Option<&'t ProcessFacts> {
     let killed =
         |process: &&ProcessFacts| process.status == Some(EndStatus::Signaled(signal::KILL));
     let same = |process: &ProcessFacts, kill: &OomKill| {
@@ -242,7 +248,9 @@ fn owner<'t>(log: &KernelLog, tree: &'t Tree, kill: &OomKill) -> Option<&'t Proc
         .kills
         .iter()
         .any(|kill| tree.processes.iter().any(|process| same(process, kill)));
-    if comparable {
+    // And where nobody was killed in our cgroup, a line that only has the right name is about a
+    // stranger too: another container's `python`.
+    if comparable || matches!(counter(run), Counter::Still) {
         return None;
     }
     tree.processes
@@ -274,11 +282,10 @@ fn time_apart(process: &ProcessFacts, kill: &OomKill) -> Option<u64> {
 /// How full memory was, as a line of evidence.
 pub(crate) fn fullness_line(memory: &Memory) -> Option<String> {
     let limit = memory.limit?;
-    (memory.at_end > 0).then(|| {
-        format!(
-            "last sample: {} of {} in use",
-            Size(memory.at_end),
-            Size(limit)
-        )
-    })
+    let when = match memory.seen_before_end {
+        Some(span) => format!("last sample, {} before the end", Span(span)),
+        None => "last seen".to_owned(),
+    };
+    (memory.at_end > 0)
+        .then(|| format!("{when}: {} of {} in use", Size(memory.at_end), Size(limit)))
 }

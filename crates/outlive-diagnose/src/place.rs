@@ -133,6 +133,16 @@ pub(crate) fn inside_library(file: &str) -> &str {
     }
 }
 
+/// `numpy.linalg` for a file of an installed package.
+pub(crate) fn module_name(file: &str) -> Option<String> {
+    if !file.contains("site-packages/") && !file.contains("dist-packages/") {
+        return None;
+    }
+    let module = inside_library(file).strip_suffix(".py")?;
+    let module = module.strip_suffix("/__init__").unwrap_or(module);
+    Some(module.replace('/', "."))
+}
+
 /// The last two parts of a path: enough to know a file by.
 pub(crate) fn short_path(file: &str) -> &str {
     let mut slashes = file.rmatch_indices('/');

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use outlive_record::kind::StackKind;
 use outlive_record::read::{Frame, Recording, Stack};
 
-use crate::place::{Line, Place, inside_library, is_user_file};
+use crate::place::{Line, Place, inside_library, is_user_file, module_name};
 
 /// More code objects than the largest box has room for; higher numbers are damage.
 const MOST_CODES: usize = 1 << 22;
@@ -150,8 +150,26 @@ impl<'a> Places<'a> {
         else {
             return None;
         };
+        // The import machinery calls whatever a module does first.
+        if file.starts_with("<frozen ") {
+            return self.imported(stack);
+        }
         let line = line.map_or_else(String::new, |line| format!(":{line}"));
         Some(format!("{}{line} {function}", inside_library(&file)))
+    }
+
+    /// The module that a stack inside the import machinery was importing, if a package names it.
+    fn imported(&mut self, stack: &Stack) -> Option<String> {
+        let recording = self.recording?;
+        recording
+            .places(stack)
+            .take(DEEPEST)
+            .find_map(|(code, offset)| {
+                let Place::Line(line) = self.line(code, offset) else {
+                    return None;
+                };
+                module_name(&line.file)
+            })
     }
 
     fn line(&mut self, code: u32, offset: u32) -> Place {

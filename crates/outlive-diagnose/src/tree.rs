@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use outlive_record::kind::{ChildKind, ExceptionKind};
 
+use crate::deadly::deadly;
 use crate::diagnosis::BlackBoxes;
 use crate::facts::{EndStatus, ProcessFacts, ProcessId, RunFacts, StatusSource};
 use crate::signal;
@@ -63,6 +64,13 @@ pub enum Subject {
     Hang(usize),
     /// Nobody knows.
     Lost,
+}
+
+impl Subject {
+    /// Whether a process died.
+    pub const fn is_death(self) -> bool {
+        matches!(self, Self::Death(_) | Self::Hang(_))
+    }
 }
 
 /// The processes of a run, with every end status that can be found.
@@ -146,6 +154,17 @@ impl Tree {
                 self.first_violent().map_or(Subject::Running, Subject::Hang)
             }
             (None, _) => self.first_violent().map_or(Subject::Lost, Subject::Death),
+        }
+    }
+
+    /// What became of the root, whatever became of the others.
+    pub fn subject_alone(&self, liveness: Liveness) -> Subject {
+        let root = self.root.map(|root| (root, self.status(root)));
+        match (root, liveness) {
+            (Some((_, Some(status))), _) if is_fine(status) => Subject::Finished,
+            (Some((root, Some(_))), _) => Subject::Death(root),
+            (_, Liveness::Running) => Subject::Running,
+            _ => Subject::Lost,
         }
     }
 
@@ -304,14 +323,14 @@ fn is_fine(status: EndStatus) -> bool {
     status == EndStatus::Exited(0)
 }
 
-/// The process's own fatal signal.
+/// The process's own fatal signal, if it is sure to have died of it.
 fn status_from_own_box(
     processes: &[ProcessFacts],
     index: usize,
     boxes: &dyn BlackBoxes,
 ) -> Option<(EndStatus, u64)> {
     let recording = boxes.open(processes.get(index)?.id)?;
-    let fatal = recording.fatal_signals().into_iter().next()?;
+    let fatal = deadly(&recording, None)?;
     Some((EndStatus::Signaled(fatal.signal), fatal.time))
 }
 

@@ -4,7 +4,7 @@
 //! ahead; what was read once stays until the diagnosis is done.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use outlive_diagnose::BlackBoxes;
 use outlive_diagnose::facts::ProcessId;
@@ -85,7 +85,7 @@ impl BlackBoxes for Shelf {
 }
 
 /// `4711-123456.box` is the box of process 4711 that started at tick 123456.
-fn process_of(path: &std::path::Path) -> Option<ProcessId> {
+pub(crate) fn process_of(path: &Path) -> Option<ProcessId> {
     let (pid, start_ticks) = path.file_stem()?.to_str()?.split_once('-')?;
     Some(ProcessId {
         pid: pid.parse().ok()?,

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outlive_record::layout::{DEFAULT_BOX_SIZE, MAX_BOX_SIZE, MIN_BOX_SIZE};
 
-/// Keeps Python machine-learning processes alive, and says why one died.
+/// Says what ended a Python process, with proof, and which lines held its memory.
 #[derive(Debug, Parser)]
-#[command(name = "outlive", version, disable_help_subcommand = true)]
+#[command(name = "outlive", version)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -53,17 +53,29 @@ pub struct RunArguments {
 
 /// Arguments of `outlive why`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A pid of a child explains that child. What the verdicts mean: \
+                        docs/verdicts.md; the shape of the JSON: docs/why-json.md."
+)]
 pub struct WhyArguments {
-    /// The run: `last`, its name or the start of it, or the pid of one of its processes
+    /// The run: `last`, its name or the start of it, the pid of one of its processes, or the path
+    /// of a run's folder or of a black box
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// The same as `--format json`
+    #[arg(long, hide = true, conflicts_with = "format")]
+    pub json: bool,
 }
 
 /// Arguments of `outlive list`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "50 runs are kept (OUTLIVE_KEEP_RUNS), of 4 GiB together \
+                        (OUTLIVE_KEEP_BYTES). The newest 20 that ended badly stay longest."
+)]
 pub struct ListArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -79,11 +91,17 @@ pub enum Format {
     Json,
 }
 
-/// Reads a size such as `64MiB` and brings it into the range the format allows.
+/// Reads a size such as `64MiB`, in the range the format allows.
 fn parse_box_size(text: &str) -> Result<u64, String> {
-    parse_size(text)
-        .map(|size| size.clamp(MIN_BOX_SIZE, MAX_BOX_SIZE))
-        .ok_or_else(|| format!("not a size, such as `{}MiB`", DEFAULT_BOX_SIZE >> 20))
+    let size = parse_size(text)
+        .ok_or_else(|| format!("not a size, such as `{}MiB`", DEFAULT_BOX_SIZE >> 20))?;
+    if size < MIN_BOX_SIZE {
+        return Err(format!("{text} is below {}MiB", MIN_BOX_SIZE >> 20));
+    }
+    if size > MAX_BOX_SIZE {
+        return Err(format!("{text} is above {}GiB", MAX_BOX_SIZE >> 30));
+    }
+    Ok(size)
 }
 
 /// Reads a number of bytes with an optional unit; units are powers of 1024 with `i`, of 1000
@@ -127,8 +145,8 @@ mod tests {
 
     #[test]
     fn box_sizes_stay_in_the_range_of_the_format() {
-        assert_eq!(parse_box_size("1"), Ok(MIN_BOX_SIZE));
-        assert_eq!(parse_box_size("1TiB"), Ok(MAX_BOX_SIZE));
+        assert_eq!(parse_box_size("1"), Err("1 is below 4MiB".to_owned()));
+        assert_eq!(parse_box_size("1TiB"), Err("1TiB is above 1GiB".to_owned()));
         assert_eq!(parse_box_size("64MiB"), Ok(64 << 20));
         assert!(parse_box_size("big").is_err());
     }

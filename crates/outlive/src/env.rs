@@ -21,6 +21,8 @@ pub const BOX_SIZE: &str = "OUTLIVE_BOX_SIZE";
 pub const PRELOAD: &str = "LD_PRELOAD";
 /// Set to anything: text is printed without colour.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// The kind of terminal; `dumb` has no colours.
+pub const TERM: &str = "TERM";
 
 /// Variables that name a scheduler, a container or their limits; copied into `run.json` because
 /// they tell who may have ended a run. Nothing else of the environment is stored.

@@ -8,6 +8,7 @@ use outlive_diagnose::growth::Growth;
 use outlive_diagnose::holders::{Holder, Moment};
 use outlive_diagnose::memory::Memory;
 use outlive_diagnose::place::Place;
+use outlive_diagnose::reserved::Reservation;
 use outlive_diagnose::signal;
 use outlive_diagnose::{Diagnosis, Liveness, ProcessView};
 use serde_json::{Value, json};
@@ -56,11 +57,12 @@ fn why(explanation: &Explanation) -> Value {
         },
         "advice": verdict.advice,
         "first_death": diagnosis.first_death.as_ref().map(|death| first_death(death, start)),
-        "memory": memory(diagnosis),
+        "memory": memory(diagnosis, explanation.tree_peak),
         "growth": growth(&diagnosis.growth),
         "holders_pid": diagnosis.shown.map(|process| process.pid),
         "holders_moment": match diagnosis.moment { Moment::End => "end", Moment::Peak => "peak" },
         "holders": diagnosis.holders.iter().map(holder).collect::<Vec<_>>(),
+        "reserved": diagnosis.reserved.iter().map(reservation).collect::<Vec<_>>(),
         "processes": diagnosis.processes.iter().map(|it| process(it, start)).collect::<Vec<_>>(),
         "exceptions": exceptions(diagnosis),
         "threads": threads(diagnosis),
@@ -87,7 +89,7 @@ fn first_death(death: &ProcessView, start: u64) -> Value {
     })
 }
 
-fn memory(diagnosis: &Diagnosis) -> Value {
+fn memory(diagnosis: &Diagnosis, tree_peak: u64) -> Value {
     let Memory {
         limit,
         limit_source,
@@ -108,7 +110,7 @@ fn memory(diagnosis: &Diagnosis) -> Value {
         "tracked_at_end": diagnosis.memory.tracked_at_end,
         "forked": diagnosis.memory.forked,
         "unexplained": diagnosis.memory.unexplained(),
-        "tree_peak": diagnosis.memory.tree_peak,
+        "tree_peak": (tree_peak > 0).then_some(tree_peak),
         "machine": diagnosis.memory.machine,
         "machine_available_lowest": diagnosis.memory.available_lowest,
     })
@@ -128,7 +130,6 @@ fn growth(growth: &Growth) -> Value {
 }
 
 fn holder(holder: &Holder) -> Value {
-    let mut value = place(&holder.place);
     let figures = json!({
         "pid": holder.pid,
         "text": holder.text,
@@ -140,6 +141,20 @@ fn holder(holder: &Holder) -> Value {
         "shared": holder.shared,
         "via": holder.via,
     });
+    place_with(&holder.place, figures)
+}
+
+fn reservation(reservation: &Reservation) -> Value {
+    let figures = json!({
+        "text": reservation.text,
+        "bytes": reservation.bytes,
+        "via": reservation.via,
+    });
+    place_with(&reservation.place, figures)
+}
+
+fn place_with(at: &Place, figures: Value) -> Value {
+    let mut value = place(at);
     if let (Value::Object(all), Value::Object(figures)) = (&mut value, figures) {
         all.extend(figures);
     }

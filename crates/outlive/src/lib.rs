@@ -10,11 +10,15 @@ pub mod commands;
 pub mod env;
 pub mod exit;
 pub mod json;
+mod local_time;
+mod peak;
 pub mod printer;
 mod sources;
 pub mod store;
 mod summary;
 pub mod supervise;
+mod uncaught;
+mod wanted;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

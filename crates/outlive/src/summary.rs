@@ -3,22 +3,32 @@
 
 use std::io::{self, IsTerminal};
 
-use outlive_diagnose::VerdictId;
 use outlive_diagnose::facts::{EndStatus, RunFacts};
 use outlive_diagnose::size::{Size, Span};
-use outlive_diagnose::traceback::own_line;
+use outlive_diagnose::{BlackBoxes, VerdictId};
 use outlive_record::kind::ExceptionKind;
 
+use crate::boxes::Shelf;
 use crate::commands::why::{self, Explanation};
+use crate::peak;
 use crate::printer::Style;
+use crate::printer::visible::visible;
 use crate::say;
 use crate::store::StoredRun;
+use crate::uncaught;
 
 /// Interrupted from the keyboard: whoever did that knows why it ended.
 const SIGINT: i32 = 2;
+/// The reader of its output has closed it, as `head` does: no news to anybody.
+const SIGPIPE: i32 = 13;
+/// How the line after an ordinary error ends.
+const MORE: &str = " · more: outlive why";
 
 /// Says it on standard error.
 pub(crate) fn print(run: &StoredRun, facts: &RunFacts, status: EndStatus) {
+    if status == EndStatus::Signaled(SIGPIPE) {
+        return;
+    }
     let mut raised = None;
     if needs_explanation(status)
         && let Ok(explanation) = why::explain(run)
@@ -32,10 +42,25 @@ pub(crate) fn print(run: &StoredRun, facts: &RunFacts, status: EndStatus) {
     }
     if io::stderr().is_terminal() {
         say(&match raised {
-            Some(raised) => format!("{}: {raised} · outlive why", end(facts, status)),
-            None => line(facts, status),
+            Some(raised) => format!("{}: {raised}{MORE}", end(facts, status)),
+            None => line(facts, status, dead_thread(run, facts).as_deref()),
         });
     }
+}
+
+/// `thread loader died: ValueError at thr.py:3`: a program may end well without one of its threads.
+fn dead_thread(run: &StoredRun, facts: &RunFacts) -> Option<String> {
+    let root = facts.processes.iter().find(|it| it.id == facts.root)?;
+    let shelf = Shelf::new(vec![run.directory.join(root.black_box.as_ref()?)]);
+    let exceptions = shelf.open(root.id)?.exceptions();
+    let died = exceptions
+        .iter()
+        .find(|exception| exception.kind == Some(ExceptionKind::Thread))?;
+    Some(format!(
+        "thread {} died: {}",
+        visible(&died.thread),
+        uncaught::short(died, &facts.cwd)
+    ))
 }
 
 const fn needs_explanation(status: EndStatus) -> bool {
@@ -75,21 +100,22 @@ fn exception(explanation: &Explanation) -> Option<String> {
     let main = exceptions
         .rev()
         .find(|exception| exception.kind == Some(ExceptionKind::Main))?;
-    let directory = format!("{}/", explanation.directory);
-    let place = own_line(&main.traceback).map_or_else(String::new, |line| {
-        let place = line.split(" in ").next().unwrap_or(line);
-        format!(" at {}", place.strip_prefix(&directory).unwrap_or(place))
-    });
-    Some(format!("{}{place}", main.type_name))
+    Some(uncaught::short(main, &explanation.directory))
 }
 
 /// `finished in 12 s, peak 1.2 GiB of 8.0 GiB (cgroup), run 20261115-091530-a1b2`.
-fn line(facts: &RunFacts, status: EndStatus) -> String {
+fn line(facts: &RunFacts, status: EndStatus, thread: Option<&str>) -> String {
     let (limit, source) = tightest_limit(facts);
+    let more = if needs_explanation(status) || thread.is_some() {
+        MORE
+    } else {
+        ""
+    };
     format!(
-        "{}, peak {} of {} ({source}), run {}",
+        "{}{}, peak {} of {} ({source}), run {}{more}",
         end(facts, status),
-        Size(facts.peak_memory),
+        thread.map_or_else(String::new, |thread| format!(", but {thread}")),
+        Size(peak::of_tree(facts)),
         Size(limit),
         facts.id
     )
@@ -194,7 +220,7 @@ mod tests {
             ..RunFacts::default()
         };
         assert_eq!(
-            line(&facts, EndStatus::Exited(0)),
+            line(&facts, EndStatus::Exited(0), None),
             "finished in 12 s, peak 1.0 GiB of 16.0 GiB (machine), run 20261115-091530-a1b2"
         );
         facts.cgroups = vec![CgroupFacts {
@@ -202,9 +228,15 @@ mod tests {
             ..CgroupFacts::default()
         }];
         assert_eq!(
-            line(&facts, EndStatus::Exited(3)),
+            line(&facts, EndStatus::Exited(3), None),
             "exited with code 3 after 12 s, peak 1.0 GiB of 8.0 GiB (cgroup), \
-             run 20261115-091530-a1b2"
+             run 20261115-091530-a1b2 · more: outlive why"
+        );
+        let thread = "thread loader died: ValueError at thr.py:3";
+        let line = line(&facts, EndStatus::Exited(0), Some(thread));
+        assert!(
+            line.starts_with("finished in 12 s, but thread loader died: ValueError at thr.py:3, "),
+            "{line}"
         );
     }
 }

@@ -27,6 +27,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
   --rounds N         at most N rounds (default: 60)
   --peer-rounds N    rounds in which the peers take part (default: 3)
   --minutes N        at most N minutes a workload (default: 20)
+  --no-instructions  leaves the counting of instructions out
   --only NAME[,NAME] these workloads
   --tools NAME[,…]   of bare, outlive, memray, fil, scalene (default: all)
   --quick            small workloads, three rounds, nothing kept: shows that the harness works

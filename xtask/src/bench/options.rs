@@ -15,8 +15,10 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Rounds in which the peers take part: their ratios are far from 1, so few rounds do.
     pub(crate) peer_rounds: usize,
-    /// No new round of a workload is begun after this time.
+    /// No new round of a workload is begun after this time, not counting the peers' rounds.
     pub(crate) patience: Duration,
+    /// Whether instructions are counted; where valgrind has to, that takes most of the time.
+    pub(crate) instructions: bool,
     /// The workloads to run.
     pub(crate) workloads: Vec<Workload>,
     /// The tools to run them under; bare is always there, since everything is a ratio to it.
@@ -35,6 +37,7 @@ impl Default for Options {
             rounds: 60,
             peer_rounds: 3,
             patience: Duration::from_mins(20),
+            instructions: true,
             workloads: WORKLOADS.to_vec(),
             tools: Tool::ALL.to_vec(),
             scale: Scale::Full,
@@ -53,6 +56,10 @@ impl Options {
             if word == "--quick" {
                 options.scale = Scale::Small;
                 options.rounds = 3;
+                continue;
+            }
+            if word == "--no-instructions" {
+                options.instructions = false;
                 continue;
             }
             let value = words

@@ -27,7 +27,8 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     for workload in &options.workloads {
         results.forget(workload.name);
         results.add(rounds(options, &stage, workload)?);
-        if let Some(counter) = Counter::available().filter(|_| workload.countable) {
+        let counted = options.instructions && workload.countable;
+        if let Some(counter) = Counter::available().filter(|_| counted) {
             let counts = instructions::count(options, &stage, workload, counter);
             results.instructions.extend(counts);
         }
@@ -45,18 +46,25 @@ fn rounds(options: &Options, stage: &Stage, workload: &Workload) -> Result<Vec<R
     let mut tools = options.tools.clone();
     tools.retain(|tool| tool.can_run(workload));
     println!("\n==> {}", workload.name);
-    let started = Instant::now();
+    let mut started = Instant::now();
     let mut runs = Vec::new();
     let limit = match workload.goal {
         Goal::Ratio(_) => options.rounds,
         Goal::AddedMilliseconds(_) => options.rounds * SHORT_ROUNDS_FACTOR,
     };
     for round in 0..=limit {
-        if round > options.peer_rounds {
+        if round == options.peer_rounds + 1 {
             tools.retain(|tool| !tool.is_peer());
+            started = Instant::now();
         }
         if tools == [Tool::Bare] || started.elapsed() > options.patience {
             break;
+        }
+        if round == 0 && options.peer_rounds < 2 {
+            // Little time for the peers: it goes into a timed round.
+            let mut own: Vec<Tool> = tools.iter().copied().filter(|it| !it.is_peer()).collect();
+            play(options, stage, workload, &mut own, round, &mut runs)?;
+            continue;
         }
         play(options, stage, workload, &mut tools, round, &mut runs)?;
         if is_sharp(workload, &runs) {

@@ -57,6 +57,7 @@ pub(crate) fn main() -> Result<()> {
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("`outlive why` failed: {status}");
     }
+    println!("\nNow: `cargo xtask install`, then `outlive run -- python yours.py`");
     Ok(())
 }
 

@@ -45,12 +45,6 @@ pub(super) fn for_wheel(tools: &Environment, wheel: &Path) -> Result<String> {
             names.join(", ")
         );
     }
-    for (name, needs) in &files {
-        let minor = needs
-            .glibc_minor()
-            .map_or("none".to_owned(), |minor| format!("2.{minor}"));
-        println!("    {name} needs glibc {minor}");
-    }
     let needs: Vec<Needs> = files.into_iter().map(|(_, needs)| needs).collect();
     Ok(choose(&needs))
 }

@@ -174,23 +174,38 @@ pub(super) fn other(case: &Case<'_>) -> Option<Verdict> {
     if !case.died_of(signal::ABRT) {
         return None;
     }
+    let own = case
+        .fatal
+        .as_ref()
+        .filter(|fatal| fatal.code <= 0 && fatal.sender == case.victim.id.pid);
+    let from = own.map_or("", |_| ", which it sent to itself");
     let spoken = case.words.first();
-    let verdict = Verdict::new(
+    let mut verdict = Verdict::new(
         VerdictId::Aborted,
         Confidence::Proved,
-        format!(
-            "{} aborted itself (a failed check in native code)",
-            case.who()
-        ),
+        format!("{} was ended by SIGABRT{from}", case.who()),
     )
     .because(case.status_line())
-    .because_all(spoken.map(Word::quote));
-    Some(match spoken {
-        Some(_) => {
-            verdict.advise("Search for the message above: the library that printed it did it")
-        }
-        None => verdict.advise("It left no message; the threads' Python stacks are the best lead"),
-    })
+    .because_all(own.map(|fatal| {
+        format!(
+            "black box: si_code {}, sender itself ({})",
+            fatal.code, fatal.sender
+        )
+    }))
+    .because_all(spoken.map(Word::quote))
+    .advise(match spoken {
+        Some(_) => "A failed check in native code is the usual reason: search for the words above",
+        None => "A failed check in native code is the usual reason, or a call of `abort`",
+    });
+    if case
+        .fatal
+        .as_ref()
+        .is_some_and(|fatal| !fatal.threads.is_empty())
+    {
+        verdict = verdict
+            .advise("`outlive why --format json` lists the threads' Python stacks under `threads`");
+    }
+    Some(verdict)
 }
 
 fn recognise(case: &Case<'_>, mark: &Mark) -> Option<Verdict> {
@@ -208,13 +223,13 @@ fn raised(case: &Case<'_>, mark: &Mark) -> Option<Verdict> {
 }
 
 fn verdict(case: &Case<'_>, mark: &Mark, word: &Word) -> Verdict {
-    let mut verdict = Verdict::new(
-        mark.id,
-        Confidence::Proved,
-        format!("{} {}", case.who(), mark.what),
-    )
-    .because(case.status_line())
-    .because(word.quote());
+    let confidence = match case.status {
+        EndStatus::Exited(_) => case.sureness(),
+        EndStatus::Signaled(_) => Confidence::Proved,
+    };
+    let mut verdict = Verdict::new(mark.id, confidence, format!("{} {}", case.who(), mark.what))
+        .because(case.status_line())
+        .because(word.quote());
     verdict
         .advice
         .extend(mark.advice.iter().map(|&line| line.to_owned()));

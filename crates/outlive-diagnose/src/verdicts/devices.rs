@@ -12,7 +12,7 @@ pub(super) fn driver_mismatch(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::DriverMismatch,
-            Confidence::Proved,
+            case.sureness(),
             "The NVIDIA driver in the kernel and its libraries have different versions",
         )
         .because(case.status_line())
@@ -35,7 +35,7 @@ pub(super) fn gpu_fault(case: &Case<'_>) -> Option<Verdict> {
     ])?;
     let xid = case.log.xids.first();
     let (confidence, what) = match xid {
-        Some(_) => (Confidence::Proved, "The GPU reported a fault"),
+        Some(_) => (case.sureness(), "The GPU reported a fault"),
         None => (
             Confidence::Likely,
             "CUDA reported an error of the GPU or of a kernel on it",

@@ -7,6 +7,7 @@ use crate::oom::{counter_lines, fullness_line};
 use crate::signal;
 use crate::size::Span;
 use crate::verdict::{Confidence, Verdict, VerdictId};
+use crate::words::{Word, headline, shorten};
 
 /// A code that the program chose itself.
 pub(super) fn exited(case: &Case<'_>) -> Verdict {
@@ -17,10 +18,12 @@ pub(super) fn exited(case: &Case<'_>) -> Verdict {
         format!("{} ended itself with exit code {code}", case.who()),
     )
     .because(case.status_line());
-    let verdict = match case.last_error_lines().next() {
-        Some(word) => verdict.because(word.quote()),
-        None => verdict,
-    };
+    let last = case.last_error_lines().next();
+    let caught = caught(case);
+    let last = last.filter(|&last| caught != Some(last));
+    let verdict = verdict.because_all(last.map(Word::quote)).because_all(
+        caught.map(|word| format!("standard error last showed {}", shorten(&word.line))),
+    );
     let verdict = verdict.advise("The program chose it: `sys.exit`, `os._exit`, its own parser");
     if code <= 128 || code > 128 + 64 {
         return verdict;
@@ -31,12 +34,26 @@ pub(super) fn exited(case: &Case<'_>) -> Verdict {
     ))
 }
 
+/// A traceback that was printed, though it ended neither the program nor a thread.
+fn caught<'a>(case: &'a Case<'_>) -> Option<&'a Word> {
+    let word = case.last_traceback()?;
+    let known = case
+        .exceptions
+        .iter()
+        .any(|it| word.line.starts_with(&headline(it)));
+    (!known).then_some(word)
+}
+
 /// Code 0.
 pub(crate) fn finished(run: &RunFacts, root: Option<&ProcessFacts>) -> Verdict {
     let name = root.map_or_else(|| "The program".to_owned(), who);
-    let length = run
+    let of_run = run
         .ended_at
         .map(|end| Span(end.saturating_sub(run.started_at)));
+    let of_child = root
+        .filter(|process| process.id != run.root)
+        .map(|child| Some(Span(child.ended_at?.saturating_sub(child.seen_at))));
+    let length = of_child.unwrap_or(of_run);
     let after = length.map_or_else(String::new, |length| format!(" after {length}"));
     Verdict::new(
         VerdictId::Finished,
@@ -80,7 +97,7 @@ pub(crate) fn lost(run: &RunFacts, memory: &Memory) -> Verdict {
     let mut verdict = Verdict::new(
         VerdictId::SupervisorLost,
         Confidence::Unproved,
-        "No end was recorded: Outlive was ended together with the program, or the machine went down",
+        "No end was recorded: Outlive was killed, and the program with it",
     )
     .because("the supervisor is gone and wrote no end")
     .because_all(counter_lines(run));
@@ -92,7 +109,10 @@ pub(crate) fn lost(run: &RunFacts, memory: &Memory) -> Verdict {
             )
             .advise("See what the container's runtime says (`OOMKilled`), and the lines above");
     }
-    verdict.advise("Look at the scheduler's, the container's or the machine's log of that time")
+    verdict.advise(
+        "Look at the scheduler's, the container's or the machine's log of that time: the machine \
+         may have gone down",
+    )
 }
 
 /// The counters moved, and nobody was left to see whom it struck.
@@ -137,7 +157,7 @@ fn lost_to_memory(run: &RunFacts, memory: &Memory) -> Option<Verdict> {
         )
         .because("the supervisor is gone and wrote no end")
         .because_all(counter_lines(run))
-        .because_all(fullness_line(memory))
+        .because_all(fullness_line(memory).filter(|_| confidence != Confidence::Proved))
         .advise("Use less memory at the lines above, or raise this limit"),
     )
 }

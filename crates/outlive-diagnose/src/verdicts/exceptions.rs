@@ -26,10 +26,9 @@ pub(super) fn numpy_abi(case: &Case<'_>) -> Option<Verdict> {
         None if case.died_of(signal::SEGV) => case.says(&marks),
         None => None,
     }?;
-    let confidence = if case.exit_code().is_some() {
-        Confidence::Proved
-    } else {
-        Confidence::Likely
+    let confidence = match case.exit_code() {
+        Some(_) => case.sureness(),
+        None => Confidence::Likely,
     };
     Some(
         Verdict::new(
@@ -52,7 +51,7 @@ pub(super) fn fork_after_cuda(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::ForkAfterCuda,
-            Confidence::Proved,
+            case.sureness(),
             format!(
                 "{} was forked from a process that had used CUDA already",
                 case.who()
@@ -70,7 +69,7 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::Interrupted,
-            Confidence::Proved,
+            case.sureness(),
             format!("{} was interrupted (KeyboardInterrupt)", case.who()),
         )
         .because(case.status_line())
@@ -94,7 +93,7 @@ pub(super) fn failed_at_start(case: &Case<'_>) -> Option<Verdict> {
             "SyntaxError",
             "IndentationError",
         ])
-        .or_else(|| case.raised(&["can't open file", "No module named", "cannot execute"]))
+        .or_else(|| nothing_to_run(case))
         .filter(|_| early);
     let by_shell = matches!(code, 126 | 127);
     if word.is_none() && !by_shell {
@@ -141,15 +140,11 @@ pub(super) fn uncaught(case: &Case<'_>) -> Option<Verdict> {
     )
 }
 
-/// Child processes of `multiprocessing` print their traceback themselves.
+/// What could not be recorded, or what `multiprocessing` caught and printed.
 fn from_standard_error(case: &Case<'_>) -> Option<Verdict> {
-    case.says(&["Traceback (most recent call last)"])?;
-    let looks_like_one = |word: &&Word| {
-        let name = word.line.split(':').next().unwrap_or_default();
-        let plain = !name.is_empty() && !name.contains(' ');
-        plain && (name.ends_with("Error") || name.ends_with("Exception"))
-    };
-    let word = case.last_error_lines().find(looks_like_one)?;
+    let word = case
+        .last_traceback()
+        .filter(|_| case.standard_error_counts())?;
     let name = word.line.split(':').next().unwrap_or_default();
     Some(
         Verdict::new(
@@ -160,6 +155,16 @@ fn from_standard_error(case: &Case<'_>) -> Option<Verdict> {
         .because(case.status_line())
         .because(word.quote()),
     )
+}
+
+/// What the interpreter says where it has nothing to run: no exception, and its last word.
+fn nothing_to_run<'a>(case: &'a Case<'_>) -> Option<&'a Word> {
+    let word = case.last_error_lines().next()?;
+    let line = word.line.as_str();
+    let no_module = line.contains(": No module named ") && !line.starts_with("ModuleNotFoundError");
+    let no_file = line.contains("can't open file") || line.contains("cannot execute");
+    let is_it = case.exit_code()? != 0 && case.main_exception().is_none();
+    (is_it && (no_module || no_file)).then_some(word)
 }
 
 fn innermost_line(case: &Case<'_>) -> Option<String> {

@@ -122,7 +122,7 @@ pub(super) fn descriptors(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::DescriptorsExhausted,
-            Confidence::Proved,
+            case.sureness(),
             format!("{} had no file descriptor left", case.who()),
         )
         .because(case.status_line())
@@ -142,7 +142,7 @@ pub(super) fn disk(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::DiskFull,
-            Confidence::Proved,
+            case.sureness(),
             format!(
                 "{} could not write: the file system or the quota is full",
                 case.who()

@@ -5,8 +5,11 @@ use crate::facts::CgroupFacts;
 use crate::kernel_log::Scope;
 use crate::memory::describe;
 use crate::oom::{KernelKill, fullness_line};
-use crate::size::Size;
+use crate::size::{Size, percent};
 use crate::verdict::{Confidence, Verdict, VerdictId};
+
+/// Other processes of the machine are named from this share of its memory on, in per cent.
+const OTHERS_WORTH_NAMING: u64 = 5;
 
 /// Every process of the cgroup was killed for the memory of one.
 pub(super) fn group_kill(case: &Case<'_>) -> Option<Verdict> {
@@ -133,6 +136,7 @@ pub(super) fn host(case: &Case<'_>) -> Option<Verdict> {
     let others = machine
         .largest_others
         .iter()
+        .filter(|(_, _, bytes)| percent(*bytes, machine.total) >= OTHERS_WORTH_NAMING)
         .take(3)
         .map(|(pid, name, bytes)| {
             format!("not of this run: {name} (pid {pid}) held {}", Size(*bytes))
@@ -174,7 +178,7 @@ fn with_evidence(verdict: Verdict, case: &Case<'_>, kill: &KernelKill<'_>) -> Ve
     verdict
         .because(case.status_line())
         .because_all(kill.evidence.iter().cloned())
-        .because_all(fullness_line(&case.memory))
+        .because_all(fullness_line(&case.memory).filter(|_| kill.confidence != Confidence::Proved))
 }
 
 fn limit_clause(cgroup: Option<&CgroupFacts>) -> String {

@@ -49,15 +49,10 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
     } else {
         Confidence::Unproved
     };
-    let mut summary = format!(
-        "{} was ended by SIGKILL; who sent it is not known",
+    let summary = format!(
+        "{} was killed by SIGKILL; nothing shows who sent it",
         case.who()
     );
-    summary.push_str(if checked {
-        ", the kernel counted no kill"
-    } else {
-        ", the kernel or somebody else"
-    });
     let mut verdict = Verdict::new(VerdictId::KilledFromOutside, confidence, summary)
         .because(case.status_line())
         .because_all(counter_lines(case.run));
@@ -84,9 +79,11 @@ pub(super) fn terminated(case: &Case<'_>) -> Option<Verdict> {
     if !case.died_of(signal::TERM) && case.exit_code() != Some(128 + signal::TERM) {
         return None;
     }
-    let sent_to_all = case.was_sent_to_all(signal::TERM);
-    let from = if sent_to_all {
-        ", which was sent to the whole run"
+    let has = |sent: &[(i32, u64)]| sent.iter().any(|(number, _)| *number == signal::TERM);
+    let from = if has(&case.run.forwarded_signals) {
+        ", which Outlive received and passed on"
+    } else if has(&case.run.group_signals) {
+        ", which was sent to the whole process group"
     } else {
         ""
     };

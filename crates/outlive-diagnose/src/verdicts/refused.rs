@@ -45,7 +45,7 @@ pub(super) fn gpu_memory(case: &Case<'_>) -> Option<Verdict> {
     Some(
         Verdict::new(
             VerdictId::GpuOutOfMemory,
-            Confidence::Proved,
+            case.sureness(),
             format!("The GPU's memory ran out in {}, and nothing caught the exception", case.who()),
         )
         .because(case.status_line())
@@ -55,25 +55,26 @@ pub(super) fn gpu_memory(case: &Case<'_>) -> Option<Verdict> {
     )
 }
 
-/// Memory of the host.
+/// Memory of the host. Where to ask for less is told with the holders, which know the line.
 pub(super) fn allocation(case: &Case<'_>) -> Option<Verdict> {
     let word = case.raised(REFUSED)?;
-    Some(
-        Verdict::new(
-            VerdictId::AllocationRefused,
-            Confidence::Proved,
-            format!(
-                "{} was refused memory, and nothing caught the exception",
-                case.who()
-            ),
-        )
-        .because(case.status_line())
-        .because(word.quote())
-        .because_all(failed_request(case))
-        .because_all(limits(case))
-        .advise("Ask for less at this line: a smaller dtype, chunks, a memory map")
-        .advise("Or raise the limit that the evidence names"),
+    let limits = limits(case);
+    let raise =
+        (!limits.is_empty()).then(|| "Or raise the limit that the evidence names".to_owned());
+    let mut verdict = Verdict::new(
+        VerdictId::AllocationRefused,
+        case.sureness(),
+        format!(
+            "{} was refused memory, and nothing caught the exception",
+            case.who()
+        ),
     )
+    .because(case.status_line())
+    .because(word.quote())
+    .because_all(failed_request(case))
+    .because_all(limits);
+    verdict.advice.extend(raise);
+    Some(verdict)
 }
 
 /// Memory of the host, in code that aborts instead of raising.
@@ -82,6 +83,12 @@ pub(super) fn cxx_allocation(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let word = case.says(&["bad_alloc", "memory allocation of "])?;
+    let limits = limits(case);
+    let advice = if limits.is_empty() {
+        "Use less memory at the lines above"
+    } else {
+        "Use less memory at the lines above, or raise the limit that the evidence names"
+    };
     Some(
         Verdict::new(
             VerdictId::CxxAllocationRefused,
@@ -94,9 +101,9 @@ pub(super) fn cxx_allocation(case: &Case<'_>) -> Option<Verdict> {
         .because(case.status_line())
         .because(word.quote())
         .because_all(failed_request(case))
-        .because_all(limits(case))
+        .because_all(limits)
         .because_all(fullness_line(&case.memory))
-        .advise("Use less memory at the lines above, or raise the limit that the evidence names"),
+        .advise(advice),
     )
 }
 

@@ -64,7 +64,12 @@ fn a_worker_that_only_its_parent_saw_die_counts_too() {
 
 #[test]
 fn without_an_end_nothing_is_claimed() {
-    unfinished(Liveness::SupervisorLost).expect(VerdictId::SupervisorLost, Confidence::Unproved);
+    let diagnosis = unfinished(Liveness::SupervisorLost)
+        .expect(VerdictId::SupervisorLost, Confidence::Unproved);
+    assert_eq!(
+        diagnosis.verdict.summary,
+        "No end was recorded: Outlive was killed, and the program with it"
+    );
     let diagnosis = unfinished(Liveness::SupervisorLost)
         .with_box(ROOT, |_| {})
         .with_samples(ROOT, &[(60, 3 * GIB, 4 * GIB - MIB)])

@@ -1,7 +1,10 @@
 //! Ends by an exception that nobody caught.
 
 use outlive_diagnose::facts::EndStatus;
+use outlive_diagnose::thread_exceptions::ThreadException;
 use outlive_diagnose::{Confidence, VerdictId};
+use outlive_record::kind::{Attribution, ExceptionKind};
+use outlive_record::write::ExceptionFacts;
 
 use crate::scene::{ROOT, SECOND, Scene};
 
@@ -150,9 +153,86 @@ fn an_import_error_at_the_start_is_told_from_one_later() {
     Scene::ended(EndStatus::Exited(127)).expect(VerdictId::FailedAtStart, Confidence::Proved);
 }
 
+const TRACEBACK: &str =
+    "Traceback (most recent call last):\n  File \"a.py\", line 1\nAssertionError: 1 != 2\n";
+
 #[test]
-fn a_traceback_on_standard_error_stands_in_for_the_record() {
+fn a_traceback_on_standard_error_stands_in_where_no_record_could_be_made() {
     Scene::ended(EndStatus::Exited(1))
-        .said("Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'x'\n")
+        .with_box(ROOT, |writer| {
+            writer.set_python(0x030F_0100, Attribution::Unsupported);
+            writer.add_stderr(TRACEBACK.as_bytes());
+        })
         .expect(VerdictId::UncaughtException, Confidence::Likely);
+    // What ends a child of `multiprocessing` is caught there and printed.
+    Scene::ended(EndStatus::Exited(1))
+        .said(&format!("Process ForkProcess-1:\n{TRACEBACK}"))
+        .expect(VerdictId::UncaughtException, Confidence::Likely);
+}
+
+#[test]
+fn an_exception_that_was_caught_and_printed_ended_nothing() {
+    let scene = |text: &str| Scene::ended(EndStatus::Exited(1)).said(text);
+    let diagnosis = scene(TRACEBACK).expect(VerdictId::ExitedWithCode, Confidence::Proved);
+    let told = "standard error last showed AssertionError: 1 != 2";
+    assert_eq!(diagnosis.verdict.evidence[1..], [told]);
+    let diagnosis = scene(&format!(
+        "{TRACEBACK}\nRan 1 test in 0.000s\n\nFAILED (failures=1)\n"
+    ))
+    .expect(VerdictId::ExitedWithCode, Confidence::Proved);
+    assert_eq!(
+        diagnosis.verdict.evidence[1..],
+        ["standard error: FAILED (failures=1)", told]
+    );
+    scene(&TRACEBACK.replace("AssertionError: 1 != 2", "MemoryError"))
+        .expect(VerdictId::ExitedWithCode, Confidence::Proved);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_quoted_as_it_was_told() {
+    for line in [
+        "python: can't open file '/home/a/nofile.py': [Errno 2] No such file or directory",
+        "/usr/bin/python: No module named nothing",
+    ] {
+        let diagnosis = Scene::ended(EndStatus::Exited(2))
+            .said(line)
+            .of(ROOT, |process| process.ended_at = Some(5 * SECOND))
+            .expect(VerdictId::FailedAtStart, Confidence::Proved);
+        assert_eq!(
+            diagnosis.verdict.evidence[1],
+            format!("standard error: {line}")
+        );
+    }
+}
+
+#[test]
+fn an_exception_that_ended_a_thread_is_told_whatever_the_verdict() {
+    let scene = |code| {
+        Scene::ended(EndStatus::Exited(code)).with_box(ROOT, |writer| {
+            writer.add_exception(&ExceptionFacts {
+                kind: ExceptionKind::Thread,
+                tid: ROOT + 1,
+                time: 80 * SECOND,
+                thread: b"loader",
+                type_name: b"RuntimeError",
+                message: b"no such shard",
+                traceback: b"/usr/lib/python3.12/threading.py:9 in run\n/home/a/thr.py:3 in work",
+            });
+            writer.add_stderr(b"Traceback (most recent call last):\nRuntimeError: no such shard\n");
+        })
+    };
+    for (code, verdict) in [(0, VerdictId::Finished), (2, VerdictId::ExitedWithCode)] {
+        let diagnosis = scene(code).expect(verdict, Confidence::Proved);
+        let told: Vec<String> = diagnosis
+            .thread_exceptions
+            .iter()
+            .map(ThreadException::describe)
+            .collect();
+        assert_eq!(
+            told,
+            ["loader: RuntimeError: no such shard at /home/a/thr.py:3 in work"]
+        );
+        let verdict = &diagnosis.verdict;
+        assert!(!verdict.summary.contains("RuntimeError"), "{verdict:#?}");
+    }
 }

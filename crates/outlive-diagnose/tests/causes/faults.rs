@@ -1,10 +1,10 @@
 //! Faults and aborts.
 
-use outlive_diagnose::facts::{Change, FilesystemFacts};
-use outlive_diagnose::{Confidence, VerdictId};
+use outlive_diagnose::facts::{Change, EndStatus, FilesystemFacts};
+use outlive_diagnose::{Confidence, Liveness, VerdictId};
 use outlive_record::write::FatalFacts;
 
-use crate::scene::{GIB, ROOT, Scene};
+use crate::scene::{GIB, ROOT, SECOND, Scene};
 
 fn shared_memory(scene: Scene, free: u64) -> Scene {
     scene.with(|run| {
@@ -211,6 +211,26 @@ fn aborts_are_known_by_their_words() {
 }
 
 #[test]
+fn an_abort_without_words_is_told_as_it_is() {
+    let summary = |scene: Scene| {
+        let diagnosis = scene.expect(VerdictId::Aborted, Confidence::Proved);
+        diagnosis.verdict.summary
+    };
+    let plain = "python (pid 100) was ended by SIGABRT";
+    assert_eq!(summary(Scene::killed(6)), plain);
+    let own = FatalFacts {
+        signal: 6,
+        code: -6,
+        sender: ROOT,
+        ..FatalFacts::default()
+    };
+    assert_eq!(
+        summary(Scene::killed(6).fatal(&own)),
+        format!("{plain}, which it sent to itself")
+    );
+}
+
+#[test]
 fn old_words_do_not_explain_a_kill() {
     Scene::killed(9)
         .said("free(): invalid pointer\nCUDA out of memory. Tried to allocate 1 GiB\n")
@@ -233,4 +253,66 @@ fn a_crash_for_want_of_threads_is_not_numpys_fault() {
             });
         })
         .expect(VerdictId::ThreadsExhausted, Confidence::Proved);
+}
+
+#[test]
+fn a_fault_the_program_recovered_from_ended_nothing() {
+    let probe = FatalFacts {
+        signal: 11,
+        code: 1,
+        tid: ROOT,
+        library: b"/jvm/libprobe.so",
+        time: 20 * SECOND,
+        handled: true,
+        ..FatalFacts::default()
+    };
+    let none = "fault or abort: none recorded".to_owned();
+    let diagnosis = Scene::killed(9)
+        .fatal(&probe)
+        .expect(VerdictId::KilledFromOutside, Confidence::Likely);
+    assert!(diagnosis.verdict.ruled_out.contains(&none));
+    assert!(diagnosis.threads.is_empty());
+    let diagnosis = Scene::ended(EndStatus::Exited(3)).fatal(&probe).diagnose();
+    assert!(diagnosis.verdict.ruled_out.contains(&none));
+    // Nobody saw the end: a record that may have been survived does not make one up.
+    let mut lost = Scene::killed(9).fatal(&probe);
+    lost = lost.while_it_is(Liveness::SupervisorLost);
+    lost.of(ROOT, |process| {
+        process.status = None;
+        process.ended_at = None;
+    })
+    .expect(VerdictId::SupervisorLost, Confidence::Unproved);
+}
+
+#[test]
+fn the_last_fault_that_fits_the_end_is_the_deadly_one() {
+    let record = |signal, library, handled| FatalFacts {
+        signal,
+        code: 1,
+        library,
+        handled,
+        ..FatalFacts::default()
+    };
+    let scene = |signal: i32, records: &[FatalFacts<'_>]| {
+        let scene = Scene::killed(signal).with_box(ROOT, |writer| {
+            for facts in records {
+                let record = writer.add_fatal(facts, None).unwrap();
+                writer.finish_fatal(record);
+            }
+        });
+        scene.diagnose().verdict.evidence.join("\n")
+    };
+    let probe = record(11, b"/x/probe.so", true);
+    let crash = record(11, b"/x/crash.so", true);
+    let evidence = scene(11, &[probe, crash]);
+    assert!(evidence.contains("crash.so"), "{evidence}");
+    let unhandled = record(7, b"/x/bus.so", false);
+    let evidence = scene(7, &[unhandled, probe]);
+    assert!(evidence.contains("bus.so"), "{evidence}");
+    let abort = FatalFacts {
+        abort_message: b"free(): invalid pointer\n",
+        ..record(6, b"/x/libc.so", true)
+    };
+    let evidence = scene(6, &[probe, abort]);
+    assert!(evidence.contains("free(): invalid pointer"), "{evidence}");
 }

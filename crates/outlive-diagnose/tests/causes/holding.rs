@@ -15,7 +15,7 @@ use crate::scene::{GIB, MIB, ROOT, SECOND, Scene};
 const TORCH: &str = "/v/lib/python3.12/site-packages/torch/functional.py";
 
 /// A function whose every instruction lies on its first line.
-fn code(writer: &BoxWriter, file: &str, name: &str, line: u32) -> CodeId {
+pub(crate) fn code(writer: &BoxWriter, file: &str, name: &str, line: u32) -> CodeId {
     let string = |text: &str| writer.add_string(text.as_bytes()).unwrap();
     let table = writer.add_string(&[0x87, 0x00, 0x87, 0x00]).unwrap();
     writer
@@ -31,7 +31,7 @@ fn code(writer: &BoxWriter, file: &str, name: &str, line: u32) -> CodeId {
         .unwrap()
 }
 
-fn stack(writer: &BoxWriter, frames: &[CodeId]) -> StackId {
+pub(crate) fn stack(writer: &BoxWriter, frames: &[CodeId]) -> StackId {
     let facts = StackFacts {
         kind: StackKind::Python,
         thread: StringId(0),
@@ -44,7 +44,7 @@ fn stack(writer: &BoxWriter, frames: &[CodeId]) -> StackId {
         .unwrap()
 }
 
-fn acquire(writer: &BoxWriter, stack: StackId, bytes: u64, flags: u32) {
+pub(crate) fn acquire(writer: &BoxWriter, stack: StackId, bytes: u64, flags: u32) {
     let time = 80 * SECOND;
     writer.acquire(&Acquisition {
         stack,
@@ -269,6 +269,52 @@ fn resident_memory_below_python_is_said_to_be_so() {
         scene.diagnose().memory.unexplained(),
         Some(3 * GIB - 100 * MIB)
     );
+}
+
+#[test]
+fn memory_without_a_line_is_looked_for_where_it_was_reserved() {
+    let scene = |held: u64| {
+        let fill = |writer: &BoxWriter| {
+            let grow = code(writer, "train.py", "grow", 4);
+            let add = code(writer, TORCH, "add", 9);
+            let import = stack(writer, &[code(writer, "imports.py", "<module>", 1)]);
+            acquire(writer, stack(writer, &[grow]), held, 0);
+            writer.reserve_space(stack(writer, &[grow]), GIB as i64);
+            writer.reserve_space(stack(writer, &[add, grow]), 2 * GIB as i64);
+            writer.reserve_space(import, 4 * GIB as i64);
+        };
+        Scene::killed(9)
+            .counted(1)
+            .with_box(ROOT, fill)
+            .with_samples(ROOT, &[(89, 3 * GIB, 3 * GIB)])
+            .diagnose()
+    };
+    let diagnosis = scene(40 * MIB);
+    let found: Vec<(String, u64, Option<&str>)> = diagnosis
+        .reserved
+        .iter()
+        .map(|it| (it.place.describe(), it.bytes / GIB, it.via.as_deref()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("imports.py:1 in <module>".to_owned(), 4, None),
+            (
+                "train.py:4 in grow".to_owned(),
+                3,
+                Some("torch/functional.py:9 add")
+            ),
+        ]
+    );
+    assert_eq!(diagnosis.reserved[1].text.as_deref(), Some("source of 4"));
+    let advice = &diagnosis.verdict.advice[0];
+    assert_eq!(
+        advice,
+        "Start at train.py:4 in grow: a library's own allocator reserved 3.0 GiB there, and \
+         3.0 GiB resident have no line"
+    );
+    let advice = &scene(2 * GIB).verdict.advice[0];
+    assert!(advice.contains("it held 2.0 GiB"), "{advice}");
 }
 
 #[test]

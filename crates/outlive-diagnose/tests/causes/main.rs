@@ -8,4 +8,6 @@ mod faults;
 mod holding;
 mod memory;
 mod outside;
+mod refused;
 mod scene;
+mod untouched;

@@ -1,6 +1,6 @@
 //! Limits, sandboxes and signals from outside: none of them may be called out of memory.
 
-use outlive_diagnose::facts::EndStatus;
+use outlive_diagnose::facts::{EndStatus, RunFacts};
 use outlive_diagnose::{Confidence, VerdictId};
 
 use crate::scene::{ROOT, SECOND, Scene};
@@ -10,7 +10,7 @@ fn a_plain_kill_comes_from_outside() {
     let diagnosis = Scene::killed(9).expect(VerdictId::KilledFromOutside, Confidence::Likely);
     assert_eq!(
         diagnosis.verdict.summary,
-        "python (pid 100) was ended by SIGKILL; who sent it is not known, the kernel counted no kill"
+        "python (pid 100) was killed by SIGKILL; nothing shows who sent it"
     );
     let not = &diagnosis.verdict.ruled_out;
     assert!(
@@ -102,9 +102,20 @@ fn polite_signals_say_what_they_are() {
 }
 
 #[test]
-fn a_termination_of_the_whole_run_is_told() {
-    let diagnosis = Scene::killed(15)
-        .with(|run| run.forwarded_signals.push((15, 89 * SECOND)))
-        .expect(VerdictId::Terminated, Confidence::Proved);
-    assert!(diagnosis.verdict.summary.contains("sent to the whole run"));
+fn a_termination_tells_the_way_it_came() {
+    let summary = |change: fn(&mut RunFacts)| {
+        let scene = Scene::killed(15).with(change);
+        let diagnosis = scene.expect(VerdictId::Terminated, Confidence::Proved);
+        diagnosis.verdict.summary
+    };
+    let plain = "python (pid 100) was asked to end by SIGTERM";
+    assert_eq!(summary(|_| {}), plain);
+    assert_eq!(
+        summary(|run| run.forwarded_signals.push((15, 89 * SECOND))),
+        format!("{plain}, which Outlive received and passed on")
+    );
+    assert_eq!(
+        summary(|run| run.group_signals.push((15, 89 * SECOND))),
+        format!("{plain}, which was sent to the whole process group")
+    );
 }

@@ -10,6 +10,7 @@ use super::why::liveness;
 use crate::cli::{Format, ListArguments};
 use crate::exit::Ending;
 use crate::json;
+use crate::peak;
 use crate::printer::{Style, finish_output, runs};
 use crate::store::{Store, StoredRun};
 use crate::supervise::clock;
@@ -29,7 +30,7 @@ pub struct Listed {
     pub liveness: Liveness,
     /// How the process that was started ended.
     pub status: Option<EndStatus>,
-    /// Highest resident size of any of its processes.
+    /// Highest memory of the whole tree.
     pub peak: u64,
     /// Number of processes.
     pub processes: usize,
@@ -67,12 +68,7 @@ fn describe(run: &StoredRun) -> Option<Listed> {
         id: run.id.clone(),
         liveness: liveness(&facts),
         status: root.and_then(|process| process.status),
-        peak: facts
-            .processes
-            .iter()
-            .map(|process| process.peak_resident)
-            .max()
-            .unwrap_or(0),
+        peak: peak::of_tree(&facts),
         processes: facts.processes.len(),
         command: facts.command,
         started_at: facts.started_at,

@@ -132,6 +132,10 @@ fn require_space(directory: &Path, box_size: u64) -> Result<()> {
 fn cannot_start(program: &OsString, error: &io::Error) -> Result<Ending> {
     let name = program.to_string_lossy();
     let code = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
+            say(&format!("Cannot execute `{name}`: is a directory"));
+            exit::NOT_EXECUTABLE
+        }
         ErrorKind::NotFound
             if !program.as_bytes().contains(&b'/') || !Path::new(program).exists() =>
         {

@@ -3,17 +3,22 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use outlive_diagnose::facts::{ProcessFacts, RunFacts};
-use outlive_diagnose::{BlackBoxes, Diagnosis, Input, Liveness, diagnose};
+use outlive_diagnose::facts::{ProcessFacts, ProcessId, RunFacts};
+use outlive_diagnose::signal;
+use outlive_diagnose::{
+    BlackBoxes, Diagnosis, Input, Liveness, Role, VerdictId, diagnose, diagnose_process,
+};
 
 use crate::boxes::Shelf;
 use crate::cli::{Format, WhyArguments};
 use crate::exit::Ending;
 use crate::json;
+use crate::peak;
 use crate::printer::{Style, explanation, finish_output};
 use crate::sources::Sources;
-use crate::store::{Store, StoredRun};
+use crate::store::{FACTS_FILE, StoredRun};
 use crate::supervise::{clock, is_alive, late};
+use crate::wanted;
 
 /// A run and its diagnosis.
 #[derive(Clone, Debug)]
@@ -28,20 +33,28 @@ pub struct Explanation {
     pub started_at: u64,
     /// The same at the end.
     pub ended_at: Option<u64>,
-    /// The same when it was explained.
-    pub explained_at: u64,
+    /// The same when somebody asked; `None` for the run's own last words.
+    pub explained_at: Option<u64>,
     /// `CLOCK_MONOTONIC` nanoseconds at the start.
     pub started_monotonic: u64,
+    /// Highest memory of the whole tree.
+    pub tree_peak: u64,
     /// What ended it.
     pub diagnosis: Diagnosis,
 }
 
 /// Explains the run the arguments name.
 pub fn run(arguments: &WhyArguments) -> Result<Ending> {
-    let run = Store::from_env()?.find(&arguments.run)?;
-    let explanation = explain(&run)?;
+    let wanted = wanted::find(&arguments.run)?;
+    let mut explanation = explain_process(&wanted.run, wanted.process)?;
+    explanation.explained_at = Some(clock::realtime());
     let mut out = io::stdout().lock();
-    let written = match arguments.format {
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        arguments.format
+    };
+    let written = match format {
         Format::Text => print_text(&explanation, &mut out, Style::for_stream(&io::stdout())),
         Format::Json => json::write_why(&explanation, &mut out),
     };
@@ -51,10 +64,22 @@ pub fn run(arguments: &WhyArguments) -> Result<Ending> {
 
 /// Reads a run and finds out what ended it.
 pub fn explain(run: &StoredRun) -> Result<Explanation> {
-    let mut facts = run.facts()?;
+    explain_process(run, None)
+}
+
+/// Reads a run and finds out what ended it, or this process of it.
+pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Result<Explanation> {
     let shelf = Shelf::new(run.boxes()?);
+    let is_lone = !run.directory.join(FACTS_FILE).exists() && shelf.processes().next().is_some();
+    let mut facts = if is_lone {
+        RunFacts::default()
+    } else {
+        run.facts()?
+    };
     adopt_unseen(&mut facts, &shelf);
-    if liveness(&facts) == Liveness::SupervisorLost {
+    if is_lone {
+        know_from_boxes(&mut facts, process, &shelf);
+    } else if liveness(&facts) == Liveness::SupervisorLost {
         late::look(run, &mut facts);
     }
     let input = Input {
@@ -63,18 +88,72 @@ pub fn explain(run: &StoredRun) -> Result<Explanation> {
         sources: &Sources::default(),
         liveness: liveness(&facts),
     };
-    let mut diagnosis = diagnose(&input);
+    let mut diagnosis = match process {
+        Some(process) => diagnose_process(&input, process),
+        None => diagnose(&input),
+    };
+    if is_lone {
+        say_what_is_missing(&mut diagnosis);
+    }
+    point_to_death(&mut diagnosis, facts.root);
     diagnosis.remarks.extend(shelf.into_remarks());
     Ok(Explanation {
         id: run.id.clone(),
+        tree_peak: peak::of_tree(&facts),
         command: facts.command,
         directory: facts.cwd,
         started_at: facts.started_at,
         ended_at: facts.ended_at,
-        explained_at: clock::realtime(),
+        explained_at: None,
         started_monotonic: facts.started_monotonic,
         diagnosis,
     })
+}
+
+/// Boxes that came without `run.json` still say who they belong to.
+fn know_from_boxes(facts: &mut RunFacts, process: Option<ProcessId>, shelf: &Shelf) {
+    let first = facts.processes.iter().min_by_key(|it| it.seen_at);
+    let Some(root) = process.or(first.map(|first| first.id)) else {
+        return;
+    };
+    facts.root = root;
+    if let Some(recording) = shelf.open(root) {
+        let identity = recording.identity();
+        facts.command = identity.argv;
+        facts.cwd = identity.cwd.into_owned();
+        facts.started_at = identity.realtime;
+        facts.started_monotonic = identity.monotonic;
+    }
+}
+
+fn say_what_is_missing(diagnosis: &mut Diagnosis) {
+    let verdict = &mut diagnosis.verdict;
+    if verdict.id == VerdictId::SupervisorLost {
+        "How it ended is not known: there is a black box, and no `run.json` beside it"
+            .clone_into(&mut verdict.summary);
+        verdict.evidence = vec!["the black box records no fatal signal".to_owned()];
+        verdict.advice = vec!["Give the whole folder of the run, if it is still there".to_owned()];
+    }
+}
+
+/// The run ended well, and one of its processes did not.
+fn point_to_death(diagnosis: &mut Diagnosis, root: ProcessId) {
+    if diagnosis.verdict.id != VerdictId::Finished {
+        return;
+    }
+    let died = diagnosis.processes.iter().filter(|view| {
+        let is_violent = view.facts.status.is_some_and(signal::is_violent);
+        view.role == Role::Earlier && (is_violent || view.facts.black_box.is_some())
+    });
+    if let Some(first) = died.min_by_key(|view| view.facts.ended_at)
+        && let Some(status) = first.facts.status
+        && first.facts.id != root
+    {
+        let (pid, name) = (first.facts.id.pid, &first.facts.name);
+        let how = signal::describe(status);
+        let advice = format!("outlive why {pid}: its child {name} {how}");
+        diagnosis.verdict.advice.push(advice);
+    }
 }
 
 /// Prints it for people.

@@ -9,8 +9,11 @@ use outlive_diagnose::signal;
 use outlive_diagnose::size::{Size, Span};
 use outlive_diagnose::{ProcessView, Role};
 
+use super::visible::{self, short_cgroups, visible};
 use super::{Style, Tone, cut, glued, holding};
 use crate::commands::why::Explanation;
+use crate::local_time;
+use crate::uncaught;
 
 /// Lines of what it was not, and of what could not be looked at.
 const PARAGRAPH: usize = 3;
@@ -29,10 +32,8 @@ pub(crate) fn print(
     let verdict = &diagnosis.verdict;
     let good = matches!(verdict.id, VerdictId::Finished | VerdictId::Running);
     let tone = if good { Tone::Good } else { Tone::Bad };
-    for line in super::wrap(
-        &relative(&verdict.summary, &explanation.directory),
-        style.width,
-    ) {
+    let summary = short_cgroups(&visible(&verdict.summary));
+    for line in super::wrap(&relative(&summary, &explanation.directory), style.width) {
         writeln!(out, "{}", style.paint(tone, &line))?;
     }
     writeln!(
@@ -48,8 +49,13 @@ pub(crate) fn print(
             .collect();
         style.section(out, label, &lines)
     };
-    section(out, "memory", vec![memory_line(diagnosis)])?;
+    section(out, "memory", vec![memory_line(explanation)])?;
     section(out, "proof", verdict.evidence.clone())?;
+    section(
+        out,
+        "thread",
+        uncaught::in_threads(&diagnosis.thread_exceptions),
+    )?;
     if matters(diagnosis) {
         section(out, "held", holding::lines(explanation, style))?;
     }
@@ -99,32 +105,44 @@ fn matters(diagnosis: &Diagnosis) -> bool {
     diagnosis.verdict.id.is_about_memory() || largest >= WORTH_TELLING
 }
 
-/// `proved · run … · python train.py · ran 12 s, ended 3 min ago`.
+/// `proved · run … · ran 12 s, ended 14:03:22 (3 min ago) · python train.py`.
 fn subtitle(explanation: &Explanation) -> String {
     let verdict = &explanation.diagnosis.verdict;
-    let since = |time: u64| Span(explanation.explained_at.saturating_sub(time));
-    let time = match explanation.ended_at {
-        Some(end) => {
-            let length = Span(end.saturating_sub(explanation.started_at));
-            format!("ran {length}, ended {} ago", since(end))
-        }
-        None => format!("started {} ago", since(explanation.started_at)),
+    let ago = |time: u64| {
+        let asked = explanation.explained_at?;
+        Some(format!("{} ago", Span(asked.saturating_sub(time))))
+    };
+    let time = if let Some(end) = explanation.ended_at {
+        let length = Span(end.saturating_sub(explanation.started_at));
+        let clock = local_time::of_day(end);
+        let ended = ago(end).map(|ago| format!(", ended {clock} ({ago})"));
+        format!("ran {length}{}", ended.unwrap_or_default())
+    } else {
+        let clock = local_time::of_day(explanation.started_at);
+        let started = ago(explanation.started_at).map(|ago| format!(" ({ago})"));
+        format!("started {clock}{}", started.unwrap_or_default())
     };
     let confidence = verdict.confidence.as_str();
-    let command = cut(&explanation.command.join(" "), 48);
+    let command = cut(&visible::command(&explanation.command), 48);
     format!("{confidence} · run {} · {time} · {command}", explanation.id)
 }
 
-fn memory_line(diagnosis: &Diagnosis) -> String {
+fn memory_line(explanation: &Explanation) -> String {
+    let diagnosis = &explanation.diagnosis;
     let memory = &diagnosis.memory;
+    let goes_on = diagnosis.verdict.id == VerdictId::Running;
     let mut parts = Vec::new();
     match memory.limit {
         Some(limit) => parts.push(format!("limit {} ({})", Size(limit), memory.limit_source)),
         None => parts.push("no limit known".to_owned()),
     }
+    if memory.peak > 0 {
+        let tree = whole_tree(memory.peak, explanation.tree_peak);
+        parts.push(format!("peak {}{tree}", Size(memory.peak)));
+    }
     if memory.at_end > 0 {
-        parts.push(format!("peak {}", Size(memory.peak)));
-        parts.push(format!("at end {}", Size(memory.at_end)));
+        let when = if goes_on { "now" } else { "at end" };
+        parts.push(format!("{when} {}", Size(memory.at_end)));
     }
     // Worth a word where others share the limit, or pages of files are many.
     let resident = memory.resident_at_end;
@@ -148,6 +166,16 @@ fn memory_line(diagnosis: &Diagnosis) -> String {
         .map(|part| glued(part))
         .collect::<Vec<_>>()
         .join(" · ")
+}
+
+/// What is compared with a limit may be one process, or a cgroup that the run shares with others.
+fn whole_tree(peak: u64, tree: u64) -> String {
+    let differs = peak.abs_diff(tree) > peak.min(tree) / 10 && peak.max(tree) >= WORTH_TELLING;
+    if differs && tree > 0 {
+        format!(" (whole tree {})", Size(tree))
+    } else {
+        String::new()
+    }
 }
 
 /// The last large request, where memory may have to do with the end.

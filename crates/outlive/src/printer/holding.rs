@@ -3,6 +3,7 @@
 use outlive_diagnose::VerdictId;
 use outlive_diagnose::holders::{Holder, Moment};
 use outlive_diagnose::place::Place;
+use outlive_diagnose::reserved::Reservation;
 use outlive_diagnose::size::Size;
 
 use super::explanation::relative;
@@ -11,6 +12,8 @@ use crate::commands::why::Explanation;
 
 /// Holders shown; JSON has them all.
 const HOLDERS: usize = 5;
+/// Places shown where address space was reserved.
+const RESERVATIONS: usize = 2;
 /// Columns that places may take.
 const PLACE: usize = 44;
 
@@ -59,8 +62,25 @@ pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
             "more resident, below Python: no line (native libraries, the heap's own)"
         };
         lines.push(format!("{below:>10}  {whose}"));
+        let reserved = diagnosis.reserved.iter().take(RESERVATIONS);
+        lines.extend(reserved.map(|it| cut(&reservation(it, &explanation.directory), room)));
     }
     lines
+}
+
+/// Where some of what has no line may be.
+fn reservation(reservation: &Reservation, directory: &str) -> String {
+    let place = relative(&reservation.place.describe(), directory);
+    let place = cut_middle(&place, PLACE);
+    let through = match &reservation.via {
+        Some(via) => format!(" ({via})"),
+        None => String::new(),
+    };
+    let size = Size(reservation.bytes);
+    format!(
+        "{:>10}  up to {size} reserved by a library's allocator at {place}{through}",
+        ""
+    )
 }
 
 /// The largest few, and what has no line if it is more than a trifle: it must not go unsaid.

@@ -1,10 +1,12 @@
 //! The one place where text for people is drawn: width, colour, labels, wrapping.
 //!
-//! Colour only on a terminal and never with `NO_COLOR`; what is said is complete without it.
+//! Colour only on a terminal that has it and never with `NO_COLOR`; what is said is complete
+//! without it.
 
 pub mod explanation;
 mod holding;
 pub mod runs;
+pub(crate) mod visible;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -57,7 +59,8 @@ impl Style {
             usize::clamp(columns, 60, 120)
         };
         Self {
-            colour: env::text(env::NO_COLOR).is_none(),
+            colour: env::text(env::NO_COLOR).is_none()
+                && env::text(env::TERM).is_none_or(|kind| kind != "dumb"),
             width,
         }
     }
@@ -79,7 +82,8 @@ impl Style {
         let indent = " ".repeat(MARGIN + LABEL);
         let mut label = Some(label);
         for line in lines {
-            for part in wrap(line, self.width.saturating_sub(MARGIN + LABEL)) {
+            let line = visible::short_cgroups(&visible::visible(line));
+            for part in wrap(&line, self.width.saturating_sub(MARGIN + LABEL)) {
                 match label.take() {
                     Some(label) => {
                         let padded = format!("{label:<LABEL$}");
@@ -133,7 +137,8 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
 
 /// Makes a text one word to [`wrap`]: it stays on one line.
 fn glued(text: &str) -> String {
-    text.replace(' ', GLUE)
+    // While its words can still be told apart.
+    visible::short_cgroups(text).replace(' ', GLUE)
 }
 
 /// A word in pieces of at most `width` characters.

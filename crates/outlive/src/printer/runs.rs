@@ -7,6 +7,7 @@ use outlive_diagnose::facts::EndStatus;
 use outlive_diagnose::signal;
 use outlive_diagnose::size::{Size, Span};
 
+use super::visible;
 use super::{Style, Tone, cut};
 use crate::commands::list::Listed;
 
@@ -48,7 +49,7 @@ pub(crate) fn print(
     let taken: usize = widths.iter().map(|width| width + 2).sum();
     for (run, cells) in runs.iter().zip(&rows) {
         let command = cut(
-            &run.command.join(" "),
+            &visible::command(&run.command),
             style.width.saturating_sub(taken).max(20),
         );
         writeln!(out, "{}  {command}", draw(cells))?;

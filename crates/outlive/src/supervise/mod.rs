@@ -11,6 +11,7 @@ mod cgroup;
 mod cgroup_files;
 mod cgroup_meter;
 pub mod clock;
+mod ended_boxes;
 mod facts_file;
 pub mod hook_library;
 mod journal;
@@ -39,8 +40,7 @@ use std::process::Command;
 use outlive_diagnose::facts::{EndStatus, RunFacts};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, WaitOptions, getrlimit, pidfd_open, set_child_subreaper,
-    setrlimit, wait,
+    Pid, PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, set_child_subreaper, setrlimit,
 };
 
 pub(crate) use process::is_alive;
@@ -145,9 +145,7 @@ impl Supervisor {
                 // The counters of this very moment prove who did it.
                 recorder.refresh();
             }
-            if now >= recorder.due_at() {
-                recorder.sample(now);
-            }
+            recorder.tick(now);
         }
         status
     }
@@ -185,18 +183,20 @@ impl Supervisor {
     /// Waits for every child that has ended: the program, adopted orphans, the witness.
     fn reap(&mut self) -> Option<EndStatus> {
         let mut root_status = None;
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            let pid = pid.as_raw_nonzero().get() as u32;
-            if Some(pid) == self.relay.witness() {
-                self.relay.witness_ended(status.terminating_signal());
+        while let Some(reaped) = spawn::reap() {
+            let status = process::end_status(reaped.status);
+            if Some(reaped.pid) == self.relay.witness() {
+                self.relay.witness_ended(match status {
+                    EndStatus::Signaled(signal) => Some(signal),
+                    EndStatus::Exited(_) => None,
+                });
                 continue;
             }
-            let status = process::end_status(status.as_raw());
-            if pid == self.root {
+            if reaped.pid == self.root {
                 root_status = Some(status);
             }
             if let Some(recorder) = &mut self.recorder {
-                recorder.waited_for(pid, status);
+                recorder.waited_for(reaped.pid, status, reaped.peak_resident);
             }
         }
         root_status

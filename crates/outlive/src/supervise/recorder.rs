@@ -10,6 +10,7 @@ use outlive_diagnose::facts::{Change, EndStatus, ProcessId, RunFacts, StatusSour
 use super::cgroup::Chain;
 use super::cgroup_meter::CgroupMeter;
 use super::clock;
+use super::ended_boxes::EndedBoxes;
 use super::facts_file::FactsFile;
 use super::kernel_log::KernelLog;
 use super::machine::{self, Machine};
@@ -43,8 +44,11 @@ pub(super) struct Recorder {
     pub(super) directory_changed_at: (i64, i64),
     /// Whether boxes may have been replaced, and when that was last looked at.
     pub(super) replaced_boxes: (bool, u64),
+    pub(super) ended_boxes: EndedBoxes,
     pub(super) witness: Option<u32>,
     pub(super) is_changed: bool,
+    /// No process of the tree that was waited for was ever larger, bytes.
+    pub(super) highest_reaped: u64,
     file: FactsFile,
     unlisted: u64,
 }
@@ -92,8 +96,10 @@ impl Recorder {
             births: Births::open(),
             directory_changed_at: (0, 0),
             replaced_boxes: (false, now),
+            ended_boxes: EndedBoxes::new(),
             witness: None,
             unlisted: 0,
+            highest_reaped: 0,
             is_changed: true,
         }
     }
@@ -112,9 +118,12 @@ impl Recorder {
         self.write();
     }
 
-    /// When [`Self::sample`] wants to be called.
-    pub(super) const fn due_at(&self) -> u64 {
-        self.schedule.next_sample_at
+    /// When [`Self::tick`] wants to be called.
+    pub(super) fn due_at(&self) -> u64 {
+        let sample = self.schedule.next_sample_at;
+        self.ended_boxes
+            .due_at()
+            .map_or(sample, |due| due.min(sample))
     }
 
     /// Descriptors that become readable when a process ends.
@@ -142,6 +151,7 @@ impl Recorder {
         self.is_changed |= !places.is_empty();
         for place in places.iter().rev() {
             let watched = self.alive.swap_remove(*place);
+            self.ended_boxes.expect();
             if let Some(facts) = self.facts.processes.get_mut(watched.place) {
                 watched.look_closely(facts);
                 facts.ended_at = Some(now);
@@ -157,8 +167,12 @@ impl Recorder {
         has_bad_end
     }
 
-    /// A child of the supervisor was waited for.
-    pub(super) fn waited_for(&mut self, pid: u32, status: EndStatus) {
+    /// A child of the supervisor was waited for. `peak` is the highest resident size of it, or of
+    /// one of its own children.
+    pub(super) fn waited_for(&mut self, pid: u32, status: EndStatus, peak: u64) {
+        self.facts.peak_memory = self.facts.peak_memory.max(peak);
+        self.highest_reaped = self.highest_reaped.max(peak);
+        let has_children = self.facts.processes.iter().any(|it| it.parent == pid);
         // The newest of that number: process ids come back.
         let facts = self
             .facts
@@ -170,7 +184,11 @@ impl Recorder {
             facts.status = Some(status);
             facts.status_source = StatusSource::Waited;
             facts.ended_at.get_or_insert_with(clock::monotonic);
+            if !has_children {
+                facts.peak_resident = facts.peak_resident.max(peak);
+            }
         }
+        self.ended_boxes.expect();
         self.alive.retain(|watched| watched.id.pid != pid);
         self.unexplained.retain(|watched| watched.id.pid != pid);
     }

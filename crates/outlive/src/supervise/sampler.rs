@@ -68,8 +68,17 @@ impl Births {
 }
 
 impl Recorder {
-    /// Looks at everything that is due.
-    pub(super) fn sample(&mut self, now: u64) {
+    /// Does everything that is due.
+    pub(super) fn tick(&mut self, now: u64) {
+        if now >= self.schedule.next_sample_at {
+            self.sample(now);
+        }
+        if self.ended_boxes.due_at().is_some_and(|due| now >= due) {
+            self.settle_boxes();
+        }
+    }
+
+    fn sample(&mut self, now: u64) {
         self.look_for_boxes(now);
         self.look_for_replaced_boxes(now);
         self.look_for_processes(now);
@@ -83,6 +92,7 @@ impl Recorder {
         self.look_at_shares(now);
         self.look_closely(now);
         self.record_samples(now);
+        self.look_for_ended_boxes(now);
         self.is_changed |= moved > NOTABLE;
         self.schedule.next_sample_at = self.schedule.pace.next(now, moved);
         if self.is_changed && self.schedule.file.is_due(now) {

@@ -15,21 +15,31 @@ const WORTH_GIVING: u64 = 64 << 10;
 /// meanwhile.
 pub(super) fn give_back(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
-    let length = file.metadata()?.len();
     // Zeros that somebody read lie in the page cache, and count as data while they do.
     fadvise(&file, 0, None, Advice::DontNeed)?;
+    punch(&file)
+}
+
+/// The same for a file that nobody has read. It begins no writing to the disk, which whoever
+/// removes the file soon would have to wait for.
+pub(super) fn give_back_unread(path: &Path) -> io::Result<()> {
+    punch(&OpenOptions::new().write(true).open(path)?)
+}
+
+fn punch(file: &File) -> io::Result<()> {
+    let length = file.metadata()?.len();
     let mut place = 0;
     while place < length {
         // From here to the next data, or to the end, nothing was ever written.
-        let data = next(&file, SeekFrom::Data(place), length)?;
+        let data = next(file, SeekFrom::Data(place), length)?;
         if data - place >= WORTH_GIVING {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            fallocate(&file, flags, place, data - place)?;
+            fallocate(file, flags, place, data - place)?;
         }
         if data >= length {
             break;
         }
-        place = next(&file, SeekFrom::Hole(data), length)?;
+        place = next(file, SeekFrom::Hole(data), length)?;
     }
     Ok(())
 }

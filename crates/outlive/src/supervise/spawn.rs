@@ -115,6 +115,32 @@ pub fn die_of(signal: i32) {
     unsafe { libc::raise(signal) };
 }
 
+/// A child that was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reaped {
+    pub(super) pid: u32,
+    /// The wait status.
+    pub(super) status: i32,
+    /// Highest resident size of it, or of a child that it waited for, whichever is more, bytes.
+    pub(super) peak_resident: u64,
+}
+
+/// Waits for a child that has ended, if there is one.
+pub(super) fn reap() -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are to whole values of ours that the kernel fills.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+    // SAFETY: zeroed, and filled by the call above; every bit pattern is a valid rusage.
+    let usage = unsafe { usage.assume_init() };
+    (pid > 0).then_some(Reaped {
+        pid: pid as u32,
+        status,
+        // The kernel counts it in KiB.
+        peak_resident: (usage.ru_maxrss as u64) << 10,
+    })
+}
+
 /// What the kernel tells about a process that was already waited for (Linux 6.15):
 /// `struct pidfd_info` of `linux/pidfd.h`, first published size.
 #[repr(C)]

@@ -17,6 +17,9 @@ pub enum TargetError {
     /// `-m` without a module.
     #[error("No module after `-m`")]
     NoModule,
+    /// A Python file that is not there.
+    #[error("No such file: `{0}`")]
+    NoFile(String),
     /// No interpreter for a Python file.
     #[error("No `python3` found to run `{0}`\nhint: name it: `outlive run -- PYTHON {0}`")]
     NoPython(String),
@@ -39,6 +42,10 @@ pub fn resolve(arguments: &[OsString]) -> Result<Vec<OsString>, TargetError> {
     if is_python_script(Path::new(first)) {
         return with_python(first, arguments);
     }
+    let path = Path::new(first);
+    if is_named_python(path) && !path.exists() && !is_on_path(path) {
+        return Err(TargetError::NoFile(first.to_string_lossy().into_owned()));
+    }
     Ok(arguments.to_vec())
 }
 
@@ -57,8 +64,7 @@ fn find_python() -> Option<PathBuf> {
     let beside = std::env::current_exe()
         .ok()
         .and_then(|exe| Some(exe.parent()?.join("python3")));
-    let search = env::text("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&search).collect();
+    let folders = search_path();
     let on_path = ["python3", "python"]
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
@@ -69,13 +75,29 @@ fn find_python() -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
+/// The folders that commands are looked for in.
+fn search_path() -> Vec<PathBuf> {
+    let search = env::text("PATH").unwrap_or_default();
+    std::env::split_paths(&search).collect()
+}
+
+/// Whether a plain name is that of a command.
+fn is_on_path(name: &Path) -> bool {
+    let is_plain = name.components().count() == 1;
+    let found = |folder: &PathBuf| is_executable(&folder.join(name));
+    is_plain && search_path().iter().any(found)
+}
+
+fn is_named_python(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "py")
+}
+
 /// A file named `.py`, or one that says it is Python but may not be executed.
 fn is_python_script(path: &Path) -> bool {
     if !path.is_file() {
         return false;
     }
-    path.extension().is_some_and(|extension| extension == "py")
-        || !is_executable(path) && names_python(path)
+    is_named_python(path) || !is_executable(path) && names_python(path)
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -122,6 +144,12 @@ mod tests {
     fn an_option_outlive_does_not_have_is_not_a_command() {
         let error = resolve(&words("--quite ls")).unwrap_err();
         assert_eq!(error, TargetError::UnknownOption("--quite".to_owned()));
+    }
+
+    #[test]
+    fn a_python_file_that_is_not_there_is_not_a_command() {
+        let error = resolve(&words("absent.py --epochs 3")).unwrap_err();
+        assert_eq!(error.to_string(), "No such file: `absent.py`");
     }
 
     #[test]

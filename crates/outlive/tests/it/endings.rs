@@ -60,6 +60,39 @@ fn quiet_means_not_a_word() {
 }
 
 #[test]
+fn a_closed_pipe_is_no_news() {
+    let context = Context::new();
+    let mut command = context.run();
+    let output = command.args(["--", "sh", "-c", "kill -PIPE $$"]);
+    let output = output.output().unwrap();
+    assert_eq!(output.status.signal(), Some(13));
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn what_python_itself_would_refuse_is_said_in_one_line() {
+    let context = Context::new();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    for (program, code, expected) in [
+        (
+            format!("{folder}/absent.py"),
+            2,
+            format!("outlive: No such file: `{folder}/absent.py`\n"),
+        ),
+        (
+            folder.to_owned(),
+            126,
+            format!("outlive: Cannot execute `{folder}`: is a directory\n"),
+        ),
+    ] {
+        let output = context.run().arg(&program).output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(stderr(&output), expected);
+    }
+}
+
+#[test]
 fn a_command_that_does_not_exist_is_127() {
     let context = Context::new();
     let output = context

@@ -103,6 +103,7 @@ fn black_box(directory: &str) -> Vec<u8> {
         flags: 0,
         time: 1,
     });
+    writer.reserve_space(stack, 2 << 30);
     region.to_bytes()
 }
 
@@ -239,6 +240,71 @@ fn the_text_says_what_happened_who_held_it_and_what_to_do() {
 }
 
 #[test]
+fn resident_memory_without_a_line_is_shown_with_the_place_that_reserved_it() {
+    let (_home, run) = whole_run();
+    assert!(!text(&run).contains("reserved"), "every byte has a line");
+    let mut facts = run.facts().unwrap();
+    facts.processes[0].last_resident = 4 << 30;
+    let facts = serde_json::to_vec(&facts).unwrap();
+    fs_err::write(run.directory.join(FACTS_FILE), facts).unwrap();
+    let text = text(&run);
+    let expected = "more resident, below Python: no line (native libraries, the heap's own)\n\
+        \x20                     up to 2.0 GiB reserved by a library's allocator at train.py:2 in \
+        <module>\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn long_paths_of_cgroups_are_short_in_text_and_whole_in_json() {
+    let (_home, run) = whole_run();
+    let path = format!("/kubepods.slice/burstable/{}", "0123456789abcdef".repeat(2));
+    let mut facts = run.facts().unwrap();
+    facts.cgroups[0].path.clone_from(&path);
+    let file = run.directory.join(FACTS_FILE);
+    fs_err::write(file, serde_json::to_vec(&facts).unwrap()).unwrap();
+    let text = text(&run);
+    let short = "/kubepods.slice/…/0123456789abcdef0123456789abcdef";
+    assert!(text.contains(&format!("(cgroup v2 {short})")), "{text}");
+    assert!(!text.contains(&path), "{text}");
+    let mut out = Vec::new();
+    json::write_why(&explain(&run).unwrap(), &mut out).unwrap();
+    let value: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(
+        value["memory"]["limit_source"],
+        format!("cgroup v2 {path}").as_str()
+    );
+    assert!(value["verdict"]["evidence"].to_string().contains(&path));
+}
+
+#[test]
+fn boxes_without_the_facts_of_their_run_still_say_who_held_memory() {
+    let (_home, run) = whole_run();
+    fs_err::remove_file(run.directory.join(FACTS_FILE)).unwrap();
+    let text = text(&run);
+    for expected in [
+        "How it ended is not known: there is a black box, and no `run.json` beside it\nunproved",
+        " 3.0 GiB  train.py:2 in <module>  kept = x.load()",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+}
+
+#[test]
+fn the_time_of_the_end_is_told_to_those_who_ask_later() {
+    let (_home, run) = whole_run();
+    let mut explanation = explain(&run).unwrap();
+    let print = |explanation: &_| {
+        let mut out = Vec::new();
+        print_text(explanation, &mut out, Style::PLAIN).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert!(!print(&explanation).contains(", ended "));
+    explanation.explained_at = Some(60_000_000_001);
+    let text = print(&explanation);
+    assert!(text.contains(" (60 s ago) · python train.py"), "{text}");
+}
+
+#[test]
 fn the_json_has_its_documented_shape() {
     let (_home, run) = whole_run();
     let mut out = Vec::new();
@@ -261,6 +327,9 @@ fn the_json_has_its_documented_shape() {
         ("/holders/0/live_bytes", (3_u64 << 30).into()),
         ("/holders/0/peak_bytes", (3_u64 << 30).into()),
         ("/holders/0/exact", true.into()),
+        ("/reserved/0/line", 2.into()),
+        ("/reserved/0/text", "kept = x.load()".into()),
+        ("/reserved/0/bytes", (2_u64 << 30).into()),
         ("/processes/0/role", "first".into()),
     ] {
         assert_eq!(value.pointer(path), Some(&expected), "{path}");
