@@ -24,7 +24,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
   memory     resident memory and start-up time that recording adds to a process
   why        time of `outlive why` on full and on ordinary black boxes
 
-  --rounds N         at most N rounds (default: 60)
+  --rounds N         at most N rounds (default: 60); 0 only counts instructions
   --peer-rounds N    rounds in which the peers take part (default: 3)
   --minutes N        at most N minutes a workload (default: 20)
   --no-instructions  leaves the counting of instructions out

@@ -9,7 +9,7 @@ use super::instructions::{self, Counter};
 use super::measurement::{Look, Run, measure};
 use super::options::Options;
 use super::report;
-use super::results::Results;
+use super::results::{Forget, Results};
 use super::stage::Stage;
 use super::tool::{Scale, Tool};
 use super::workload::{Goal, LOOP_GOAL, Workload};
@@ -25,8 +25,14 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         results.adopt_earlier()?;
     }
     for workload in &options.workloads {
-        results.forget(workload.name);
-        results.add(rounds(options, &stage, workload)?);
+        let forget = Forget {
+            runs: options.rounds > 0,
+            instructions: options.instructions,
+        };
+        results.forget(workload.name, forget);
+        if options.rounds > 0 {
+            results.add(rounds(options, &stage, workload)?);
+        }
         let counted = options.instructions && workload.countable;
         if let Some(counter) = Counter::available().filter(|_| counted) {
             let counts = instructions::count(options, &stage, workload, counter);

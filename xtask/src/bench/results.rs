@@ -58,6 +58,15 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
 }
 
+/// Which earlier results of a workload are measured anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forget {
+    /// The timed runs.
+    pub(crate) runs: bool,
+    /// The counts of instructions.
+    pub(crate) instructions: bool,
+}
+
 impl Results {
     /// An empty session on this machine, today.
     pub(crate) fn new(stage: &Stage) -> Result<Self> {
@@ -94,9 +103,13 @@ impl Results {
     }
 
     /// Drops what is known of a workload: it is about to be measured again.
-    pub(crate) fn forget(&mut self, workload: &str) {
-        self.runs.retain(|run| run.workload != workload);
-        self.instructions.retain(|count| count.workload != workload);
+    pub(crate) fn forget(&mut self, workload: &str, forget: Forget) {
+        if forget.runs {
+            self.runs.retain(|run| run.workload != workload);
+        }
+        if forget.instructions {
+            self.instructions.retain(|count| count.workload != workload);
+        }
     }
 
     /// Adds runs.

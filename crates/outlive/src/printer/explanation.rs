@@ -45,7 +45,13 @@ pub(crate) fn print(
     let section = |out: &mut dyn Write, label: &str, lines: Vec<String>| {
         let lines: Vec<String> = lines
             .into_iter()
-            .map(|line| relative(&line, &explanation.directory))
+            .map(|line| {
+                if is_quotation(&line) {
+                    line
+                } else {
+                    relative(&line, &explanation.directory)
+                }
+            })
             .collect();
         style.section(out, label, &lines)
     };
@@ -85,6 +91,18 @@ fn joined(lines: &[String], style: Style) -> Vec<String> {
         }
         shown -= 1;
     }
+}
+
+/// Whether a line quotes what somebody else wrote, which is shown as it was found.
+fn is_quotation(line: &str) -> bool {
+    [
+        "standard error",
+        "uncaught exception",
+        "kernel log",
+        "journal",
+    ]
+    .iter()
+    .any(|source| line.starts_with(source))
 }
 
 /// Files below the directory the program was started in are named from there.
