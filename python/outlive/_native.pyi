@@ -113,6 +113,9 @@ class Stack:
     def live_bytes(self) -> int:
         """Bytes live at the end."""
     @property
+    def estimated_bytes(self) -> int:
+        """How many of the bytes live at the end are estimates."""
+    @property
     def live_count(self) -> int:
         """Blocks live at the end."""
     @property

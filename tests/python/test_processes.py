@@ -35,7 +35,8 @@ def test_multiprocessing_children_are_recorded(lab, method):
         [holder] = holders_of(recordings[pid], WORKER_SIZE + number * 1000)
         place = (holder.frames[0].file, holder.frames[0].line, holder.frames[0].function)
         assert place == (str(WORKERS), marked_lines(WORKERS)["hold"], "hold")
-        assert holder.live_count == 1
+        # Python may ask for an arena of small objects at the same line; that part is an estimate.
+        assert holder.live_bytes - holder.estimated_bytes == holder.largest
 
 
 def test_forks_from_threads_neither_hang_nor_lose_a_child(lab):

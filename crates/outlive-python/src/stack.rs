@@ -18,6 +18,8 @@ pub(crate) struct Stack {
     library: String,
     /// Bytes live at the end.
     live_bytes: i64,
+    /// How many of them are estimates.
+    estimated_bytes: i64,
     /// Blocks live at the end.
     live_count: i64,
     /// Highest value of `live_bytes`.
@@ -53,6 +55,7 @@ impl Stack {
             thread: recording.thread_name(stack).into_owned(),
             library: recording.library(stack).into_owned(),
             live_bytes: stack.live_bytes,
+            estimated_bytes: stack.estimated_bytes,
             live_count: stack.live_count,
             peak_bytes: stack.peak_bytes,
             at_peak_bytes: stack.at_peak_bytes,

@@ -1,11 +1,9 @@
 """Runs once inside the recorded program; see bootstrap.rs.
 
 `_record` and `_probe` come from the hook. No module is imported that was not there already, apart
-from the built-in `atexit`; nothing is left behind in any namespace.
+from the built-in `atexit`; nothing is left behind in any namespace, not even a reference to a
+module, so everything is imported where it is used.
 """
-
-import atexit
-import sys
 
 
 def _traceback_lines(traceback):
@@ -36,12 +34,16 @@ def _note(kind, thread, error):
 
 
 def _note_at_exit():
+    import sys
+
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(error, BaseException) and not isinstance(error, SystemExit):
         _note(1, "MainThread", error)
 
 
 def _install_for_threads():
+    import sys
+
     threading = sys.modules.get("threading")
     before = getattr(threading, "excepthook", None)
     if before is None:
@@ -61,5 +63,17 @@ def _outlive_probe():
     return _probe(_outlive_probe.__code__.co_firstlineno + 1)
 
 
+def _install():
+    import sys
+
+    was_there = "atexit" in sys.modules
+    import atexit
+
+    atexit.register(_note_at_exit)
+    # From 3.10 on, what is registered belongs to the interpreter and not to the module.
+    if not was_there and sys.version_info >= (3, 10):
+        del sys.modules["atexit"]
+
+
 _outlive_probe()
-atexit.register(_note_at_exit)
+_install()
