@@ -15,7 +15,7 @@ use crate::arena::Arena;
 use crate::hash::Hash;
 use crate::python::layout::{BYTES_DATA, BYTES_LENGTH, FrameLayout};
 use crate::python::text::Text;
-use crate::python::walk::{MAX_DEPTH, Place, walk};
+use crate::python::walk::{MAX_DEPTH, Place, fetch_ahead, walk};
 use crate::python::{self, Memory, text};
 use crate::sys::thread::{Thread, thread_id};
 use crate::sys::{interpreter, library, peek, process};
@@ -24,6 +24,13 @@ use crate::sys::{interpreter, library, peek, process};
 const NAMELESS: CodeId = CodeId(u32::MAX);
 /// Longest line table that is kept.
 const MAX_TABLE: usize = 1 << 16;
+/// For how many events the same caller on the same thread without frames is the same stack: a
+/// thread may be renamed, a library unloaded, and asking for both costs more than all the rest.
+const BELIEVED_FOR: u64 = 200;
+/// As long as the note of the thread's creation may still come.
+const BELIEVED_WITHOUT_CREATOR: u64 = 32;
+/// Addresses of programs end below this bit.
+const ADDRESS_BITS: u32 = 56;
 
 /// The stack of the calling thread.
 pub fn stack_of_caller(
@@ -36,6 +43,7 @@ pub fn stack_of_caller(
         let thread_state = interpreter::this_thread_state();
         if thread_state != 0 {
             let memory = peek::own_frames();
+            fetch_ahead(&memory, layout, thread_state);
             if let Some(stack) = python_stack(arena, black_box, &memory, layout, thread_state) {
                 return stack;
             }
@@ -61,9 +69,10 @@ pub fn python_stack<M: Memory>(
         if depth > MAX_DEPTH {
             return ControlFlow::Break(());
         }
-        hash = hash
-            .with(place.code as u64 ^ place.fingerprint)
-            .with(u64::from(place.offset));
+        hash = hash.with_pair(
+            place.code as u64 ^ place.fingerprint,
+            u64::from(place.offset),
+        );
         ControlFlow::Continue(())
     })?;
     if depth == 0 {
@@ -231,13 +240,35 @@ fn string_of(arena: &Arena, black_box: &BoxWriter, bytes: &[u8]) -> StringId {
     added
 }
 
-/// A stack without Python frames: thread name, calling library, creator.
+/// A stack without Python frames, remembered by the thread for its next events.
 fn native_stack(arena: &Arena, black_box: &BoxWriter, thread: &Thread, caller: usize) -> StackId {
+    let remembered = thread.native_caller.load(Relaxed);
+    let left = remembered >> ADDRESS_BITS;
+    if left != 0 && remembered ^ (left << ADDRESS_BITS) == caller as u64 {
+        let next = remembered.wrapping_sub(1 << ADDRESS_BITS);
+        thread.native_caller.store(next, Relaxed);
+        return StackId(thread.native_stack.load(Relaxed));
+    }
+    let creator = creator_of(arena, thread);
+    let stack = find_native_stack(arena, black_box, creator, caller);
+    let believed = match (stack.0, creator) {
+        (0, _) => 0,
+        (_, 0) => BELIEVED_WITHOUT_CREATOR,
+        _ => BELIEVED_FOR,
+    };
+    thread.native_stack.store(stack.0, Relaxed);
+    thread
+        .native_caller
+        .store(caller as u64 | believed << ADDRESS_BITS, Relaxed);
+    stack
+}
+
+/// The stack made of thread name, calling library and creator.
+fn find_native_stack(arena: &Arena, black_box: &BoxWriter, creator: u32, caller: usize) -> StackId {
     let mut name = [0_u8; 16];
     let length = process::thread_name(&mut name);
     let name = name.get(..length).unwrap_or(&[]);
     let library = library::of(caller);
-    let creator = creator_of(arena, thread);
     let hash = Hash::new(4)
         .with_bytes(name)
         .with(library.map_or(0, |library| library.start as u64))

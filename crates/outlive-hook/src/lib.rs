@@ -13,7 +13,7 @@
 //! - no word on standard output or error.
 //!
 //! An unrecorded `malloc` costs one subtraction and two comparisons, an unrecorded `free` one byte
-//! load ([`filter`]). Requests of 64 KiB and more are recorded one by one, smaller ones by unbiased
+//! load ([`filter`]). Requests of 128 KiB and more are recorded one by one, smaller ones by unbiased
 //! sampling of bytes ([`sampling`]).
 //!
 //! Reading order: `sys/exports/` (what is interposed) → [`recorder`] (what happens then) →

@@ -1,8 +1,10 @@
 //! The blocks that are live: address → who acquired it and how many bytes it stands for.
 //!
-//! A lock-free table of cache lines, four entries each. A block lives in the line of its address or
-//! in one of the next lines, at most eight in all; a line that ever overflowed carries a mark
-//! of its own (in a byte beside it), so that most look-ups read one line. Entries are claimed by
+//! A lock-free table of cache lines, four entries each. Most programs have a few thousand recorded
+//! blocks at a time: those find room in a near table of 128 KiB, which stays in the cache and needs
+//! few pages. What does not fit there goes to a far one: a block lives in the line of its address or
+//! in one of the next lines, at most eight in all; a line that ever overflowed carries a mark of
+//! its own (in a byte beside it), so that most look-ups there read one line. Entries are claimed by
 //! exchanging the address in, and freed by storing zero, so nothing is ever rebuilt. An address is
 //! taken out before the real `free` runs and put in after the real `malloc` returned, so no two
 //! entries ever bear the same one.
@@ -12,11 +14,14 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 const LINE_BITS: u32 = 16;
 const LINES: usize = 1 << LINE_BITS;
+const NEAR_BITS: u32 = 11;
+const NEAR: usize = 1 << NEAR_BITS;
 const PER_LINE: usize = 4;
 const WINDOW: usize = 8;
+const NEAR_WINDOW: usize = 2;
 
 /// How many blocks fit.
-pub const CAPACITY: u32 = (LINES * PER_LINE) as u32;
+pub const CAPACITY: u32 = ((NEAR + LINES) * PER_LINE) as u32;
 
 /// Who holds a block, and the bytes it stands for.
 ///
@@ -75,6 +80,7 @@ struct Entry {
 #[derive(Debug)]
 #[repr(C)]
 pub struct LiveTable {
+    near: [Line; NEAR],
     lines: [Line; LINES],
     overflowed: [AtomicU8; LINES],
     count: AtomicU32,
@@ -83,22 +89,23 @@ pub struct LiveTable {
 impl LiveTable {
     /// Puts a block in; `false` when its neighbourhood is full.
     pub fn insert(&self, address: usize, block: Block) -> bool {
-        let home = home(address);
+        let spread = spread(address);
+        let is_in = (0..NEAR_WINDOW).any(|step| self.near_line(spread, step).claim(address, block))
+            || self.insert_far(spread, address, block);
+        if is_in {
+            self.count.fetch_add(1, Relaxed);
+        }
+        is_in
+    }
+
+    fn insert_far(&self, spread: u64, address: usize, block: Block) -> bool {
+        let home = (spread >> (64 - LINE_BITS)) as usize;
         for step in 0..WINDOW {
             let Some(line) = self.lines.get(wrap(home, step)) else {
                 return false;
             };
-            for entry in &line.0 {
-                if entry.address.load(Relaxed) == 0
-                    && entry
-                        .address
-                        .compare_exchange(0, address as u64, AcqRel, Relaxed)
-                        .is_ok()
-                {
-                    entry.block.store(block.pack(), Release);
-                    self.count.fetch_add(1, Relaxed);
-                    return true;
-                }
+            if line.claim(address, block) {
+                return true;
             }
             if let Some(mark) = self.overflowed.get(wrap(home, step)) {
                 mark.store(1, Relaxed);
@@ -113,25 +120,33 @@ impl LiveTable {
             // Zero marks a free entry; no block lies there.
             return None;
         }
-        let home = home(address);
+        let spread = spread(address);
+        let block = (0..NEAR_WINDOW)
+            .find_map(|step| self.near_line(spread, step).take(address))
+            .or_else(|| self.remove_far(spread, address))?;
+        self.count.fetch_sub(1, Relaxed);
+        Some(block)
+    }
+
+    fn remove_far(&self, spread: u64, address: usize) -> Option<Block> {
+        let home = (spread >> (64 - LINE_BITS)) as usize;
         for step in 0..WINDOW {
-            for entry in &self.lines.get(wrap(home, step))?.0 {
-                if entry.address.load(Acquire) == address as u64 {
-                    let block = Block::unpack(entry.block.load(Acquire));
-                    // A double free in the program races here; only one of the two is counted.
-                    entry
-                        .address
-                        .compare_exchange(address as u64, 0, AcqRel, Relaxed)
-                        .ok()?;
-                    self.count.fetch_sub(1, Relaxed);
-                    return Some(block);
-                }
+            if let Some(block) = self.lines.get(wrap(home, step))?.take(address) {
+                return Some(block);
             }
             if self.overflowed.get(wrap(home, step))?.load(Relaxed) == 0 {
                 return None;
             }
         }
         None
+    }
+
+    #[inline]
+    fn near_line(&self, spread: u64, step: usize) -> &Line {
+        let home = (spread >> (64 - NEAR_BITS)) as usize;
+        // The index is within by its making; `get` would only add a branch.
+        let index = home.wrapping_add(step) & (NEAR - 1);
+        self.near.get(index).unwrap_or(&self.near[0])
     }
 
     /// How many blocks are in.
@@ -145,8 +160,39 @@ impl LiveTable {
     }
 }
 
-fn home(address: usize) -> usize {
-    ((address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LINE_BITS)) as usize
+impl Line {
+    /// Puts a block into a free entry.
+    #[inline]
+    fn claim(&self, address: usize, block: Block) -> bool {
+        self.0.iter().any(|entry| {
+            let is_ours = entry.address.load(Relaxed) == 0
+                && entry
+                    .address
+                    .compare_exchange(0, address as u64, AcqRel, Relaxed)
+                    .is_ok();
+            if is_ours {
+                entry.block.store(block.pack(), Release);
+            }
+            is_ours
+        })
+    }
+
+    /// Takes a block out. A double free in the program races here; only one of the two gets it.
+    #[inline]
+    fn take(&self, address: usize) -> Option<Block> {
+        let mut entries = self.0.iter();
+        let entry = entries.find(|entry| entry.address.load(Acquire) == address as u64)?;
+        let block = Block::unpack(entry.block.load(Acquire));
+        entry
+            .address
+            .compare_exchange(address as u64, 0, AcqRel, Relaxed)
+            .ok()?;
+        Some(block)
+    }
+}
+
+const fn spread(address: usize) -> u64 {
+    (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 const fn wrap(home: usize, step: usize) -> usize {

@@ -312,6 +312,7 @@ pub fn know_thread(arena: &Arena, thread: &Thread) -> bool {
     thread
         .creator
         .store(arena.creator(process::thread_handle()), Relaxed);
+    thread.native_caller.store(0, Relaxed);
     thread.generation.store(generation, Relaxed);
     altstack::provide(thread);
     true

@@ -6,8 +6,9 @@
 //!
 //! Logarithm and exponential are written out, since the library links no mathematics.
 
-/// Requests of at least this size are recorded one by one (until tables fill up).
-pub const EXACT_FROM: usize = 64 << 10;
+/// Requests of at least this size are recorded one by one (until tables fill up). Filling so much
+/// memory once takes some ten times as long as recording it.
+pub const EXACT_FROM: usize = 128 << 10;
 /// Mean number of bytes between two samples of smaller requests.
 pub const SAMPLE_MEAN: u64 = 512 << 10;
 

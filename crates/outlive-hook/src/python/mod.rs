@@ -34,6 +34,9 @@ pub trait Memory {
 
     /// The byte at this address.
     fn byte(&self, address: usize) -> Option<u8>;
+
+    /// This address is read soon. A hint that may be wrong and need not be followed.
+    fn expect(&self, _address: usize) {}
 }
 
 /// Whether lines can be named. Numbers of [`Attribution`]; survives `fork`, since the interpreter

@@ -40,6 +40,22 @@ impl Memory for Direct {
         // SAFETY: promised when this value was made.
         Some(unsafe { (address as *const u8).read() })
     }
+
+    #[inline]
+    fn expect(&self, address: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint; the processor ignores addresses that it cannot read.
+        unsafe {
+            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
+                address as *const i8,
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as on x86-64.
+        unsafe {
+            core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, readonly));
+        }
+    }
 }
 
 /// Reads through the kernel, which says no instead of faulting. For everything not yet verified,

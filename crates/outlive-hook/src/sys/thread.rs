@@ -30,7 +30,10 @@ pub struct Thread {
     pub map_caller: AtomicU64,
     /// Its id; 0 before the first look.
     pub tid: AtomicU32,
-    reserved: AtomicU32,
+    /// The stack found at the last event without Python frames.
+    pub native_stack: AtomicU32,
+    /// The caller of that event; above bit 56, for how many more events the stack is believed.
+    pub native_caller: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);

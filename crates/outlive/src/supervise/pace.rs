@@ -69,6 +69,11 @@ impl Allowance {
         now >= self.next_at
     }
 
+    /// Whether a look that is going to take `cost` may be taken, `waited` after the last one.
+    pub(super) fn is_due_for(&self, now: u64, waited: u64, cost: u64) -> bool {
+        self.is_due(now) && waited >= cost.saturating_mul(self.factor)
+    }
+
     /// A look took from `began` to `ended`.
     pub(super) fn spent(&mut self, began: u64, ended: u64) {
         let pause = (ended - began).saturating_mul(self.factor).max(self.least);
@@ -95,6 +100,13 @@ mod tests {
         }
         assert_eq!(pace.next(now, 0) - now, 250 * MILLISECOND);
         assert_eq!(pace.next(now, 65 << 20) - now, 20 * MILLISECOND);
+    }
+
+    #[test]
+    fn a_look_known_to_be_costly_waits_for_its_turn() {
+        let allowance = Allowance::new(1000, 0);
+        assert!(!allowance.is_due_for(SECOND, SECOND, 20 * MILLISECOND));
+        assert!(allowance.is_due_for(20 * SECOND, 20 * SECOND, 20 * MILLISECOND));
     }
 
     #[test]

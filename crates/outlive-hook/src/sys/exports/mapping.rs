@@ -13,10 +13,11 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::recorder::{self, MappingKind};
-use crate::sampling::EXACT_FROM;
 use crate::sys::thread::{self, Entered};
 use crate::sys::{c_library, library};
 
+/// Smaller ranges are not recorded.
+const SMALLEST: usize = 64 << 10;
 /// Magic number of tmpfs, where shared memory lives.
 const TMPFS: i64 = 0x0102_1994;
 
@@ -104,7 +105,7 @@ unsafe extern "C" fn map_entry(
             offset
         )
     };
-    if length >= EXACT_FROM && recorder::is_enabled() {
+    if length >= SMALLEST && recorder::is_enabled() {
         note_mapping(result, length, protection, flags, fd, caller);
     }
     result as *mut c_void
