@@ -21,11 +21,17 @@ def amount(full: int, small: int) -> int:
 
 @contextlib.contextmanager
 def body() -> Iterator[None]:
-    """Times what it encloses: seconds of wall, and of processor, reaped children included."""
+    """Times what it encloses: seconds of wall, and of processor, reaped children included.
+
+    Its beginning and end are told too, for who wants to look at it from outside.
+    """
+    started = time.monotonic()
     wall, processor = time.perf_counter(), _processor_seconds()
     yield
     figures = {
         "body_seconds": time.perf_counter() - wall,
+        "body_from": started,
+        "body_to": time.monotonic(),
         "body_cpu_seconds": _processor_seconds() - processor,
     }
     print(json.dumps(figures), flush=True)

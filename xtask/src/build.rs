@@ -43,6 +43,9 @@ pub(crate) fn build() -> Result<Products> {
         "--profile=hook",
         "--features=preload",
         "--crate-type=cdylib",
+        "--",
+        // Profilers that walk by frame pointers see through it to the program's own callers.
+        "-Cforce-frame-pointers=yes",
     ]))?;
     let products = products();
     replace(

@@ -58,6 +58,25 @@ pub(crate) struct Cost {
     complaint: String,
 }
 
+/// When the loop of a workload ran, in seconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct LoopTimes {
+    /// Its beginning.
+    #[serde(rename = "body_from")]
+    pub(crate) from: f64,
+    /// Its end.
+    #[serde(rename = "body_to")]
+    pub(crate) to: f64,
+}
+
+impl LoopTimes {
+    /// What a workload printed about its own loop; others may have printed after it.
+    pub(crate) fn printed(output: &str) -> Option<Self> {
+        let mut lines = output.lines().rev();
+        lines.find_map(|line| serde_json::from_str(line).ok())
+    }
+}
+
 impl Cost {
     /// Processor time, inside and outside the kernel.
     pub(crate) fn cpu_seconds(&self) -> f64 {

@@ -9,6 +9,7 @@ mod options;
 mod overhead;
 mod report;
 mod results;
+mod samples;
 mod stage;
 mod statistics;
 mod tool;
@@ -24,10 +25,11 @@ Usage: cargo xtask bench NAME [OPTIONS]
   memory     resident memory and start-up time that recording adds to a process
   why        time of `outlive why` on full and on ordinary black boxes
 
-  --rounds N         at most N rounds (default: 60); 0 only counts instructions
+  --rounds N         at most N rounds (default: 60); 0 only counts and samples
   --peer-rounds N    rounds in which the peers take part (default: 3)
   --minutes N        at most N minutes a workload (default: 20)
   --no-instructions  leaves the counting of instructions out
+  --no-samples       leaves the sampling out
   --only NAME[,NAME] these workloads
   --tools NAME[,…]   of bare, outlive, memray, fil, scalene (default: all)
   --quick            small workloads, three rounds, nothing kept: shows that the harness works

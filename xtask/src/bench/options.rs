@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) patience: Duration,
     /// Whether instructions are counted; where valgrind has to, that takes most of the time.
     pub(crate) instructions: bool,
+    /// Whether the time inside Outlive is sampled.
+    pub(crate) samples: bool,
     /// The workloads to run.
     pub(crate) workloads: Vec<Workload>,
     /// The tools to run them under; bare is always there, since everything is a ratio to it.
@@ -38,6 +40,7 @@ impl Default for Options {
             peer_rounds: 3,
             patience: Duration::from_mins(20),
             instructions: true,
+            samples: true,
             workloads: WORKLOADS.to_vec(),
             tools: Tool::ALL.to_vec(),
             scale: Scale::Full,
@@ -60,6 +63,10 @@ impl Options {
             }
             if word == "--no-instructions" {
                 options.instructions = false;
+                continue;
+            }
+            if word == "--no-samples" {
+                options.samples = false;
                 continue;
             }
             let value = words

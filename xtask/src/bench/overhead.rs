@@ -10,6 +10,7 @@ use super::measurement::{Look, Run, measure};
 use super::options::Options;
 use super::report;
 use super::results::{Forget, Results};
+use super::samples;
 use super::stage::Stage;
 use super::tool::{Scale, Tool};
 use super::workload::{Goal, LOOP_GOAL, Workload};
@@ -28,6 +29,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         let forget = Forget {
             runs: options.rounds > 0,
             instructions: options.instructions,
+            samples: options.samples,
         };
         results.forget(workload.name, forget);
         if options.rounds > 0 {
@@ -37,6 +39,12 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         if let Some(counter) = Counter::available().filter(|_| counted) {
             let counts = instructions::count(options, &stage, workload, counter);
             results.instructions.extend(counts);
+        }
+        let is_sampled = options.samples && matches!(workload.goal, Goal::Ratio(_));
+        if is_sampled && options.tools.contains(&Tool::Outlive) && samples::available() {
+            results
+                .samples
+                .push(samples::sample(options, &stage, workload)?);
         }
         if options.scale == Scale::Full {
             // After each workload: hours of measuring must not be lost to the last one.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::instructions::Count;
 use super::measurement::Run;
 use super::report;
+use super::samples::Sampled;
 use super::stage::Stage;
 use crate::step;
 
@@ -41,6 +42,9 @@ pub(crate) struct Results {
     pub(crate) runs: Vec<Run>,
     /// Instruction counts.
     pub(crate) instructions: Vec<Count>,
+    /// Samples of the time inside Outlive.
+    #[serde(default)]
+    pub(crate) samples: Vec<Sampled>,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -65,6 +69,8 @@ pub(crate) struct Forget {
     pub(crate) runs: bool,
     /// The counts of instructions.
     pub(crate) instructions: bool,
+    /// The samples.
+    pub(crate) samples: bool,
 }
 
 impl Results {
@@ -84,6 +90,7 @@ impl Results {
             versions: serde_json::from_str(&versions).context("Cannot read the versions")?,
             runs: Vec::new(),
             instructions: Vec::new(),
+            samples: Vec::new(),
             folder,
         })
     }
@@ -98,6 +105,7 @@ impl Results {
         if (&earlier.machine, &earlier.versions) == (&self.machine, &self.versions) {
             self.runs = earlier.runs;
             self.instructions = earlier.instructions;
+            self.samples = earlier.samples;
         }
         Ok(())
     }
@@ -109,6 +117,9 @@ impl Results {
         }
         if forget.instructions {
             self.instructions.retain(|count| count.workload != workload);
+        }
+        if forget.samples {
+            self.samples.retain(|sampled| sampled.workload != workload);
         }
     }
 
