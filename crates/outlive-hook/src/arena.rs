@@ -142,12 +142,18 @@ impl Arena {
         }
     }
 
-    /// The stack that created a thread, or 0.
-    pub fn creator(&self, thread: u64) -> u32 {
-        self.creators
-            .get(creator_slot(thread))
-            .filter(|creator| creator.thread.load(Acquire) == thread)
-            .map_or(0, |creator| creator.stack.load(Relaxed))
+    /// The stack that created a thread, or 0. The note is taken: the next thread may get the same
+    /// handle, and must not find the creator of this one.
+    pub fn take_creator(&self, thread: u64) -> u32 {
+        let Some(creator) = self.creators.get(creator_slot(thread)) else {
+            return 0;
+        };
+        if creator.thread.load(Acquire) != thread {
+            return 0;
+        }
+        let stack = creator.stack.load(Relaxed);
+        let taken = creator.thread.compare_exchange(thread, 0, Relaxed, Relaxed);
+        taken.map_or(0, |_| stack)
     }
 }
 

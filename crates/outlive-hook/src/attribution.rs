@@ -24,13 +24,6 @@ use crate::sys::{interpreter, library, peek, process};
 const NAMELESS: CodeId = CodeId(u32::MAX);
 /// Longest line table that is kept.
 const MAX_TABLE: usize = 1 << 16;
-/// For how many events the same caller on the same thread without frames is the same stack: a
-/// thread may be renamed, a library unloaded, and asking for both costs more than all the rest.
-const BELIEVED_FOR: u64 = 200;
-/// As long as the note of the thread's creation may still come.
-const BELIEVED_WITHOUT_CREATOR: u64 = 32;
-/// Addresses of programs end below this bit.
-const ADDRESS_BITS: u32 = 56;
 
 /// The stack of the calling thread.
 pub fn stack_of_caller(
@@ -242,24 +235,15 @@ fn string_of(arena: &Arena, black_box: &BoxWriter, bytes: &[u8]) -> StringId {
 
 /// A stack without Python frames, remembered by the thread for its next events.
 fn native_stack(arena: &Arena, black_box: &BoxWriter, thread: &Thread, caller: usize) -> StackId {
-    let remembered = thread.native_caller.load(Relaxed);
-    let left = remembered >> ADDRESS_BITS;
-    if left != 0 && remembered ^ (left << ADDRESS_BITS) == caller as u64 {
-        let next = remembered.wrapping_sub(1 << ADDRESS_BITS);
-        thread.native_caller.store(next, Relaxed);
-        return StackId(thread.native_stack.load(Relaxed));
-    }
+    let knew_creator = thread.creator.load(Relaxed) != 0;
     let creator = creator_of(arena, thread);
+    if (creator != 0) == knew_creator
+        && let Some(stack) = thread.native.recall(caller)
+    {
+        return StackId(stack);
+    }
     let stack = find_native_stack(arena, black_box, creator, caller);
-    let believed = match (stack.0, creator) {
-        (0, _) => 0,
-        (_, 0) => BELIEVED_WITHOUT_CREATOR,
-        _ => BELIEVED_FOR,
-    };
-    thread.native_stack.store(stack.0, Relaxed);
-    thread
-        .native_caller
-        .store(caller as u64 | believed << ADDRESS_BITS, Relaxed);
+    thread.native.keep(caller, stack.0);
     stack
 }
 
@@ -308,7 +292,7 @@ fn creator_of(arena: &Arena, thread: &Thread) -> u32 {
     if known != 0 {
         return known;
     }
-    let found = arena.creator(process::thread_handle());
+    let found = arena.take_creator(process::thread_handle());
     thread.creator.store(found, Relaxed);
     found
 }

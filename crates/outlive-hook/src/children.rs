@@ -36,18 +36,24 @@ pub fn reaped(_entered: &Entered, pid: i32, status: i32) {
     );
 }
 
-/// This thread is about to start another one: remembers where.
-pub fn thread_created(entered: &Entered, handle: u64) {
+/// The stack that a thread to be started now is owed to, or 0.
+pub fn creator_of_next(entered: &Entered) -> u32 {
     let Some((arena, black_box)) = arena::existing() else {
-        return;
+        return 0;
     };
     recorder::know_thread(arena, entered.thread);
     let stack = stack_of_caller(arena, black_box, entered.thread, 0);
     // A thread started by a thread without frames was, in the end, started by the same line.
-    let creator = match entered.thread.creator.load(Relaxed) {
+    match entered.thread.creator.load(Relaxed) {
         0 => stack.0,
         inherited if crate::sys::interpreter::this_thread_state() == 0 => inherited,
         _ => stack.0,
-    };
-    arena.set_creator(handle, creator);
+    }
+}
+
+/// A thread was started: remembers on whose behalf.
+pub fn thread_created(handle: u64, creator: u32) {
+    if let Some((arena, _)) = arena::existing() {
+        arena.set_creator(handle, creator);
+    }
 }

@@ -32,6 +32,7 @@ pub mod index;
 pub mod last_words;
 pub mod live;
 pub mod mappings;
+pub mod memo;
 #[cfg(feature = "preload")]
 mod panic;
 pub mod python;

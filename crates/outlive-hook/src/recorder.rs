@@ -4,7 +4,7 @@
 //! Order, everywhere: a release is recorded *before* the real function runs (afterwards the
 //! address may belong to another thread), an acquisition *after* it succeeded; `realloc` is both.
 
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 
 use outlive_record::kind::{EventKind, stack_flag};
@@ -28,37 +28,46 @@ const MAX_COARSENESS: u32 = 7;
 /// Size of the arenas of Python's small-object allocator: 256 KiB up to 3.9, 1 MiB since.
 const ARENA_SIZES: [usize; 2] = [256 << 10, 1 << 20];
 
-static ENABLED: AtomicBool = AtomicBool::new(false);
+/// Whether anything is recorded: not decided yet, yes, or never.
+static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const ENABLED: u8 = 1;
+const DISABLED: u8 = 2;
 
-/// Starts recording. Called in the constructor, when everything is prepared.
-pub fn enable() {
-    ENABLED.store(true, Relaxed);
+/// Starts recording, or lets everything pass for good. Called in the constructor.
+pub fn decide(is_prepared: bool) {
+    STATE.store(if is_prepared { ENABLED } else { DISABLED }, Relaxed);
 }
 
 /// Whether anything is recorded in this process.
 #[inline]
 pub fn is_enabled() -> bool {
-    ENABLED.load(Relaxed)
+    STATE.load(Relaxed) == ENABLED
 }
 
 /// Memory was acquired: large, or the thread's countdown ran out.
 pub fn acquired(entered: &Entered, address: usize, size: usize, caller: usize) {
     let thread = entered.thread;
-    if !is_enabled() {
-        thread.countdown.store(i64::MAX, Relaxed);
-        return;
-    }
-    let Some((arena, black_box)) = arena::recording() else {
+    let recording = match STATE.load(Relaxed) {
+        ENABLED => arena::recording(),
+        // The loader itself allocates while the constructor prepares: it must come by again.
+        UNDECIDED => None,
+        _ => {
+            thread.countdown.store(i64::MAX, Relaxed);
+            return;
+        }
+    };
+    let Some((arena, black_box)) = recording else {
         thread.countdown.store(START_UP_STEP, Relaxed);
         return;
     };
-    let first_sight = know_thread(arena, thread);
+    know_thread(arena, thread);
     let size = size as u64;
     let exact = size >= arena.exact_from();
     let (bytes, flags) = if exact {
         (size, 0)
     } else {
-        if !hit_by_sample(arena, black_box, thread, size, first_sight) {
+        if !hit_by_sample(arena, black_box, thread, size) {
             return;
         }
         (weight(size, arena.sample_mean()), stack_flag::SAMPLED)
@@ -296,53 +305,62 @@ pub fn is_mapped(address: usize) -> bool {
     held.is_some() && arena.mappings.contains(address as u64)
 }
 
-/// Fills in the thread's words at its first recorded event in this process. Returns whether this
-/// was the first.
-pub fn know_thread(arena: &Arena, thread: &Thread) -> bool {
+/// Fills in the thread's words at its first recorded event in this process.
+pub fn know_thread(arena: &Arena, thread: &Thread) {
     let generation = arena.generation.load(Relaxed);
     if thread.generation.load(Relaxed) == generation {
-        return false;
+        return;
     }
     let tid = process::tid();
     thread.tid.store(tid, Relaxed);
-    thread.random.store(
-        next_random(clock::monotonic() ^ (u64::from(tid) << 40)),
-        Relaxed,
-    );
+    thread.random.store(0, Relaxed);
     thread
         .creator
-        .store(arena.creator(process::thread_handle()), Relaxed);
-    thread.native_caller.store(0, Relaxed);
+        .store(arena.take_creator(process::thread_handle()), Relaxed);
+    thread.native.forget();
     thread.generation.store(generation, Relaxed);
     altstack::provide(thread);
-    true
 }
 
-/// Draws the distance to the next sample. Returns whether this request is one: not at the thread's
-/// first sight (its countdown was not drawn yet), and not while the interpreter starts.
-fn hit_by_sample(
-    arena: &Arena,
-    black_box: &BoxWriter,
-    thread: &Thread,
-    size: u64,
-    first_sight: bool,
-) -> bool {
+/// Whether the next sample falls into this request; if so, the distance to the one after is drawn.
+/// None is taken while the interpreter starts.
+///
+/// Requests come here whose countdown has run out, and once the thresholds have doubled also larger
+/// ones that only count down.
+fn hit_by_sample(arena: &Arena, black_box: &BoxWriter, thread: &Thread, size: u64) -> bool {
     if !python::attribution_is_settled() {
         thread.countdown.store(START_UP_STEP, Relaxed);
         watch_interpreter(black_box);
         return false;
     }
-    let random = next_random(thread.random.load(Relaxed));
+    let mean = arena.sample_mean();
+    let first = thread.random.load(Relaxed) == 0;
+    let left = if first {
+        // The countdown so far only served to bring the thread here.
+        draw_distance(thread, mean)
+    } else {
+        thread.countdown.load(Relaxed)
+    };
+    let left = left.saturating_sub(size as i64);
+    let is_hit = left < 0;
+    let next = if is_hit {
+        draw_distance(thread, mean)
+    } else {
+        left
+    };
+    thread.countdown.store(next, Relaxed);
+    is_hit
+}
+
+/// Bytes until the next sample.
+fn draw_distance(thread: &Thread, mean: u64) -> i64 {
+    let state = match thread.random.load(Relaxed) {
+        0 => clock::monotonic() ^ (u64::from(thread.tid.load(Relaxed)) << 40),
+        state => state,
+    };
+    let random = next_random(state);
     thread.random.store(random, Relaxed);
-    let left = distance(random, arena.sample_mean());
-    if first_sight {
-        thread
-            .countdown
-            .store(left.saturating_sub(size as i64), Relaxed);
-        return left < size as i64;
-    }
-    thread.countdown.store(left, Relaxed);
-    true
+    distance(random, mean)
 }
 
 /// Until the question of lines is settled: tries again, tells the box, and has the bootstrap run.

@@ -11,14 +11,14 @@ codes = []
 
 def churn():
     while not stop.is_set():
-        blocks = [bytearray(100_000) for _ in range(10)]
+        blocks = [bytearray(200_000) for _ in range(10)]
         words = [str(number) for number in range(500)]
         del blocks, words
 
 
 def child():
     kept = [bytearray(SIZE)]  # mark: hold
-    kept.extend(bytearray(70_000) for _ in range(20))
+    kept.extend(bytearray(140_000) for _ in range(20))
     os._exit(len(kept))
 
 

@@ -20,7 +20,7 @@ def hold(size):
 
 def churn_big(rounds):
     for round_number in rounds:
-        blocks = [bytearray(70_000 + 4096 * (round_number % 7)) for _ in range(8)]
+        blocks = [bytearray(140_000 + 4096 * (round_number % 7)) for _ in range(8)]
         blocks.clear()
 
 

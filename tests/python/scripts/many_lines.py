@@ -4,7 +4,7 @@ import os
 
 LINES = 20_000
 held = [bytearray(40_000_003)]  # mark: before
-source = "def take_{0}():\n    return bytearray(70_000)\n"
+source = "def take_{0}():\n    return bytearray(140_000)\n"
 for number in range(LINES):
     names = {}
     exec(compile(source.format(number), f"<generated {number}>", "exec"), names)

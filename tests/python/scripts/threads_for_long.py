@@ -33,7 +33,7 @@ def work(seed):
     while time.monotonic() < end:
         for _ in range(50):
             if len(held) < 60 or chance.random() < 0.5:
-                held.append(large(chance.randrange(65_536, 400_000)))
+                held.append(large(chance.randrange(131_072, 400_000)))
             else:
                 held.pop(chance.randrange(len(held)))
         churned = [small(chance.randrange(600, 8000)) for _ in range(200)]

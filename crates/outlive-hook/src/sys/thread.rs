@@ -10,6 +10,8 @@ use core::sync::atomic::AtomicI64;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::memo::Memo;
+
 /// What the hook keeps for a thread. Atomics only because signal handlers may interrupt.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -18,7 +20,7 @@ pub struct Thread {
     pub countdown: AtomicI64,
     /// While this thread is inside the hook: where on the stack it entered.
     busy: AtomicU64,
-    /// State of its random numbers.
+    /// State of its random numbers; 0 until the first distance to a sample is drawn.
     pub random: AtomicU64,
     /// The generation (see `arena`) in which the figures below were taken.
     pub generation: AtomicU64,
@@ -30,10 +32,9 @@ pub struct Thread {
     pub map_caller: AtomicU64,
     /// Its id; 0 before the first look.
     pub tid: AtomicU32,
-    /// The stack found at the last event without Python frames.
-    pub native_stack: AtomicU32,
-    /// The caller of that event; above bit 56, for how many more events the stack is believed.
-    pub native_caller: AtomicU64,
+    reserved: AtomicU32,
+    /// Its last event without Python frames.
+    pub native: Memo,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);

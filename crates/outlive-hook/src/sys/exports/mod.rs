@@ -3,7 +3,7 @@
 //! - [`memory`]: `malloc free calloc realloc reallocarray posix_memalign aligned_alloc memalign
 //!   valloc pvalloc malloc_usable_size free_sized free_aligned_sized`
 //! - [`mapping`]: `mmap mmap64 munmap mremap`
-//! - [`processes`]: `pthread_create`, the `wait` family, `fork` through `atfork`
+//! - [`processes`]: `pthread_create`, `pthread_setname_np`, the `wait` family, `fork` through `atfork`
 //! - [`signals`]: `sigaction signal`
 //! - [`output`]: what writes to standard error
 //!
@@ -34,6 +34,7 @@ extern "C" fn construct() {
     // SAFETY: as above.
     let size = unsafe { c_library::variable(config::BOX_SIZE) };
     if !config::set(directory, size) || !interpreter::prepare() || !arena::prepare() {
+        recorder::decide(false);
         c_library::forget_look_up_errors();
         return;
     }
@@ -41,7 +42,7 @@ extern "C" fn construct() {
     mapping::prepare();
     altstack::prepare();
     processes::prepare();
-    recorder::enable();
+    recorder::decide(true);
     if arena::recording().is_some() {
         signal::install();
     }

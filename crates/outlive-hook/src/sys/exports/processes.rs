@@ -8,7 +8,7 @@ use core::mem::transmute;
 use crate::python::bootstrap;
 use crate::sys::c_library::next_symbol;
 use crate::sys::real::Lazy;
-use crate::sys::thread::Entered;
+use crate::sys::thread::{self, Entered};
 use crate::sys::{interpreter, signal};
 use crate::{arena, children, recorder};
 
@@ -63,18 +63,42 @@ pub unsafe extern "C" fn pthread_create(
     if recorder::is_enabled() && interpreter::this_thread_state() != 0 {
         bootstrap::request_for_threads();
     }
+    // Also before: the sooner the note is there, the fewer threads are faster than it.
+    let creator = Entered::try_enter()
+        .filter(|_| recorder::is_enabled())
+        .map_or(0, |entered| children::creator_of_next(&entered));
     // SAFETY: the C library's function of this name has this signature.
     let create: Create = unsafe { transmute(address) };
     // SAFETY: the caller's own call.
     let result = unsafe { create(thread, attributes, start, argument) };
-    if result == 0
-        && recorder::is_enabled()
-        && let Some(entered) = Entered::try_enter()
-    {
+    if result == 0 && recorder::is_enabled() {
         // SAFETY: success means the handle was stored there.
-        children::thread_created(&entered, unsafe { *thread });
+        children::thread_created(unsafe { *thread }, creator);
     }
     result
+}
+
+static PTHREAD_SETNAME: Lazy = Lazy::new();
+
+/// # Safety
+///
+/// The contract of the C function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_setname_np(
+    thread: libc::pthread_t,
+    name: *const core::ffi::c_char,
+) -> c_int {
+    type SetName = unsafe extern "C" fn(libc::pthread_t, *const core::ffi::c_char) -> c_int;
+    let address = PTHREAD_SETNAME.address(c"pthread_setname_np");
+    if address.is_null() {
+        return libc::ENOSYS;
+    }
+    // Its next event asks for the name again. Another thread's memory fades by itself.
+    thread::current().native.forget();
+    // SAFETY: the C library's function of this name has this signature.
+    let set_name: SetName = unsafe { transmute(address) };
+    // SAFETY: the caller's own call.
+    unsafe { set_name(thread, name) }
 }
 
 fn note_reaped(pid: c_int, status: c_int) {
