@@ -5,10 +5,14 @@ use super::clock::{MILLISECOND, SECOND};
 
 const MOVES_FAST: u64 = 64 << 20;
 const STANDS_STILL: u64 = 1 << 20;
+/// A large program breathes: less than this part of its memory is no movement either.
+const BREATH: u64 = 64;
 const FAST: u64 = 20 * MILLISECOND;
 const USUAL: u64 = 100 * MILLISECOND;
 const SLOW: u64 = 250 * MILLISECOND;
-const LONG_STILL: u64 = 60 * SECOND;
+const LONG_STILL: u64 = 5 * SECOND;
+/// However costly a look is, it is not put off for longer.
+const LONGEST_PAUSE: u64 = 60 * SECOND;
 
 /// The time between two samples.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +29,9 @@ impl Pace {
         }
     }
 
-    /// When to sample next, after memory changed by this many bytes since the last sample.
-    pub(super) const fn next(&mut self, now: u64, moved: u64) -> u64 {
-        if moved > STANDS_STILL {
+    /// When to sample next, after memory changed by `moved` bytes to `resident` since the last.
+    pub(super) const fn next(&mut self, now: u64, moved: u64, resident: u64) -> u64 {
+        if moved > STANDS_STILL && moved > resident / BREATH {
             self.moved_at = now;
         }
         let most = if now - self.moved_at > LONG_STILL {
@@ -52,6 +56,7 @@ impl Pace {
 pub(super) struct Allowance {
     factor: u64,
     least: u64,
+    last_at: u64,
     next_at: u64,
 }
 
@@ -61,6 +66,7 @@ impl Allowance {
         Self {
             factor,
             least,
+            last_at: 0,
             next_at: 0,
         }
     }
@@ -69,14 +75,19 @@ impl Allowance {
         now >= self.next_at
     }
 
-    /// Whether a look that is going to take `cost` may be taken, `waited` after the last one.
-    pub(super) fn is_due_for(&self, now: u64, waited: u64, cost: u64) -> bool {
-        self.is_due(now) && waited >= cost.saturating_mul(self.factor)
+    /// Whether a look that is going to take `cost` may be taken: the first one always, later
+    /// ones after as long a pause as if the last one had cost that much.
+    pub(super) fn is_due_for(&self, now: u64, cost: u64) -> bool {
+        let pause = cost.saturating_mul(self.factor).min(LONGEST_PAUSE);
+        self.is_due(now) && (self.next_at == 0 || now - self.last_at >= pause)
     }
 
     /// A look took from `began` to `ended`.
     pub(super) fn spent(&mut self, began: u64, ended: u64) {
-        let pause = (ended - began).saturating_mul(self.factor).max(self.least);
+        let cost = ended - began;
+        let pause = cost.saturating_mul(self.factor).min(LONGEST_PAUSE);
+        let pause = pause.max(self.least);
+        self.last_at = ended;
         self.next_at = ended + pause;
     }
 }
@@ -89,24 +100,30 @@ mod tests {
     fn looks_quickly_while_memory_moves_and_rarely_when_it_rests() {
         let mut pace = Pace::starting_at(0);
         let mut now = 0;
-        assert_eq!(pace.next(now, 100 << 20), 20 * MILLISECOND);
+        assert_eq!(pace.next(now, 100 << 20, 0), 20 * MILLISECOND);
         for _ in 0..10 {
-            now = pace.next(now, 2 << 20);
+            now = pace.next(now, 2 << 20, 0);
         }
-        assert_eq!(pace.next(now, 2 << 20) - now, 100 * MILLISECOND);
-        now += 61 * SECOND;
+        assert_eq!(pace.next(now, 2 << 20, 0) - now, 100 * MILLISECOND);
+        now += 6 * SECOND;
         for _ in 0..10 {
-            now = pace.next(now, 0);
+            now = pace.next(now, 2 << 20, 1 << 30);
         }
-        assert_eq!(pace.next(now, 0) - now, 250 * MILLISECOND);
-        assert_eq!(pace.next(now, 65 << 20) - now, 20 * MILLISECOND);
+        assert_eq!(pace.next(now, 0, 1 << 30) - now, 250 * MILLISECOND);
+        assert_eq!(pace.next(now, 65 << 20, 1 << 40) - now, 20 * MILLISECOND);
     }
 
     #[test]
     fn a_look_known_to_be_costly_waits_for_its_turn() {
-        let allowance = Allowance::new(1000, 0);
-        assert!(!allowance.is_due_for(SECOND, SECOND, 20 * MILLISECOND));
-        assert!(allowance.is_due_for(20 * SECOND, 20 * SECOND, 20 * MILLISECOND));
+        let mut allowance = Allowance::new(1000, 0);
+        assert!(allowance.is_due_for(0, SECOND), "the first is taken");
+        allowance.spent(0, 1);
+        assert!(!allowance.is_due_for(SECOND, 20 * MILLISECOND));
+        assert!(allowance.is_due_for(20 * SECOND + 1, 20 * MILLISECOND));
+        assert!(
+            allowance.is_due_for(LONGEST_PAUSE + 1, SECOND),
+            "but none waits for ever"
+        );
     }
 
     #[test]

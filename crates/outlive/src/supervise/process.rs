@@ -7,6 +7,9 @@ use outlive_diagnose::facts::{EndStatus, LimitFacts, ProcessId};
 use super::clock;
 use super::kept_file::{bytes_of, text_of};
 
+/// `PF_FORKNOEXEC` of the kernel, in field 9.
+const FORKED_WITHOUT_EXEC: u64 = 0x40;
+
 /// The fields of `/proc/PID/stat` that are of use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
@@ -16,6 +19,9 @@ pub(super) struct Stat {
     pub(super) state: char,
     /// Parent's process id.
     pub(super) parent: u32,
+    /// Whether it was forked and has not executed a program of its own: its memory is its
+    /// parent's until one of them writes to it.
+    pub(super) is_copy: bool,
     /// Processor time used, nanoseconds.
     pub(super) cpu_time: u64,
     /// Start time in clock ticks since boot.
@@ -43,6 +49,7 @@ impl Stat {
             name: name.to_owned(),
             state: field(3)?.chars().next()?,
             parent: number(4)? as u32,
+            is_copy: number(9)? & FORKED_WITHOUT_EXEC != 0,
             cpu_time: ticks_to_nanoseconds(number(14)? + number(15)?),
             start_ticks: number(22)?,
             exit_code: field(52).and_then(|code| code.parse().ok()).unwrap_or(0),

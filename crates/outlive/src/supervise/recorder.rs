@@ -150,7 +150,7 @@ impl Recorder {
         let mut has_bad_end = false;
         self.is_changed |= !places.is_empty();
         for place in places.iter().rev() {
-            let watched = self.alive.swap_remove(*place);
+            let mut watched = self.alive.swap_remove(*place);
             self.ended_boxes.expect();
             if let Some(facts) = self.facts.processes.get_mut(watched.place) {
                 watched.look_closely(facts);

@@ -98,7 +98,8 @@ impl Recorder {
         self.record_samples(now);
         self.look_for_ended_boxes(now);
         self.is_changed |= moved > NOTABLE;
-        self.schedule.next_sample_at = self.schedule.pace.next(now, moved);
+        let resident = self.resident();
+        self.schedule.next_sample_at = self.schedule.pace.next(now, moved, resident);
         if self.is_changed && self.schedule.file.is_due(now) {
             self.refresh();
         }
@@ -150,11 +151,14 @@ impl Recorder {
         }
     }
 
+    /// Resident sizes of all, added up.
+    fn resident(&self) -> u64 {
+        self.alive.iter().map(|watched| watched.resident).sum()
+    }
+
     fn look_at_shares(&mut self, now: u64) {
-        let resident: u64 = self.alive.iter().map(|watched| watched.resident).sum();
-        let cost = resident / SHARES_BYTES_PER_NANOSECOND;
-        let age = now.saturating_sub(self.facts.started_monotonic);
-        if self.schedule.shares.is_due_for(now, age, cost) {
+        let cost = self.resident() / SHARES_BYTES_PER_NANOSECOND;
+        if self.schedule.shares.is_due_for(now, cost) {
             let began = clock::monotonic();
             self.alive.iter_mut().for_each(Watched::look_at_shares);
             self.schedule.shares.spent(began, clock::monotonic());

@@ -30,13 +30,15 @@ pub(super) struct Watched {
     pub(super) place: usize,
     /// Last resident size.
     pub(super) resident: u64,
+    /// Its resident size when first seen, if that was a forked parent's.
+    copied: Option<u64>,
     close_look_at: u64,
     memory: Option<KeptFile>,
     rollup: Rollup,
     timeline: Option<Timeline>,
 }
 
-/// The costly part of the figures: proportional size and swap, and the resident size then.
+/// The costly figure, the proportional size, with the resident size at that time; and swap.
 #[derive(Debug)]
 struct Rollup {
     file: Option<KeptFile>,
@@ -68,11 +70,12 @@ impl Watched {
             seen_at: now,
             ..ProcessFacts::default()
         };
-        let watched = Self {
+        let mut watched = Self {
             id,
             pidfd,
             place,
             resident: 0,
+            copied: stat.is_copy.then_some(UNKNOWN),
             close_look_at: now,
             memory: KeptFile::open(process::path(pid, "statm")).ok(),
             rollup: Rollup {
@@ -89,13 +92,14 @@ impl Watched {
     }
 
     /// Everything that changes seldom. For a zombie this is the last chance.
-    pub(super) fn look_closely(&self, facts: &mut ProcessFacts) {
+    pub(super) fn look_closely(&mut self, facts: &mut ProcessFacts) {
         let pid = self.id.pid;
         let Some(stat) = Stat::of(pid).filter(|stat| stat.start_ticks == self.id.start_ticks)
         else {
             return;
         };
         facts.cpu_time = stat.cpu_time;
+        self.copied = self.copied.filter(|_| stat.is_copy);
         // A zombie has no arguments any more; those it had are kept.
         let argv = process::arguments(pid);
         if !argv.is_empty() {
@@ -111,6 +115,9 @@ impl Watched {
         let status = text_of(process::path(pid, "status")).unwrap_or_default();
         if let Some(mode) = status_word(&status, "Seccomp:").and_then(|mode| mode.parse().ok()) {
             facts.seccomp = facts.seccomp.max(mode);
+        }
+        if let Some(swapped) = status_bytes(&status, "VmSwap:") {
+            self.rollup.swapped = swapped;
         }
         let highest = status_bytes(&status, "VmHWM:").unwrap_or(0);
         facts.peak_resident = facts.peak_resident.max(highest);
@@ -143,6 +150,7 @@ impl Watched {
         };
         let moved = resident.abs_diff(self.resident);
         self.resident = resident;
+        self.copied = self.copied.map(|copied| copied.min(resident));
         // A process without memory has just ended; the last size it had is what counts.
         if resident > 0 {
             facts.last_resident = resident;
@@ -162,16 +170,15 @@ impl Watched {
         let Some(proportional) = status_bytes(text, "Pss:") else {
             return;
         };
-        self.rollup.swapped = status_bytes(text, "Swap:").unwrap_or(UNKNOWN);
         self.rollup.proportional = proportional;
         self.rollup.resident = self.resident;
     }
 
     /// Bytes this process answers for: its proportional size at the last look, and what it grew
-    /// since.
-    pub(super) const fn held(&self) -> u64 {
+    /// since. One that was not looked at yet answers for all it has, less what it got by a fork.
+    pub(super) fn held(&self) -> u64 {
         if self.rollup.proportional == UNKNOWN {
-            return self.resident;
+            return self.resident - self.copied.unwrap_or(0).min(self.resident);
         }
         (self.rollup.proportional + self.resident).saturating_sub(self.rollup.resident)
     }
