@@ -19,7 +19,7 @@ OUTPUT = {
     "__fprintf_chk", "__vfprintf_chk",
 }  # fmt: skip
 SIGNALS = {"sigaction", "signal"}
-THREADS = {"pthread_create"}
+THREADS = {"pthread_create", "pthread_setname_np"}
 EXPORTED = ALLOCATOR | MAPPING | PROCESSES | OUTPUT | SIGNALS | THREADS
 
 
