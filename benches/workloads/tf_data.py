@@ -16,7 +16,13 @@ def image(number: tf.Tensor) -> tf.Tensor:
 
 
 def main() -> None:
-    """Runs through the pipeline once; two parallel calls, in order."""
+    """Runs through the pipeline once; two parallel calls, in order.
+
+    Parallelism and buffers are fixed; the tuner would only look for others, and its pauses make the
+    same run last 7 s or 10 s.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
     count = amount(full=60_000, small=256)
     data = (
         tf.data.Dataset.range(count)
@@ -24,6 +30,7 @@ def main() -> None:
         .shuffle(256, seed=7)
         .batch(32)
         .prefetch(2)
+        .with_options(options)
     )
     with body():
         mean = 0.0

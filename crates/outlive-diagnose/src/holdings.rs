@@ -105,7 +105,7 @@ impl Holdings {
     /// Where memory that no line explains was reserved, when it is more than any line held. Of a
     /// forked process it may be its parent's.
     fn reserved_line(&self, memory: &Memory) -> Option<String> {
-        let unexplained = memory.unexplained().filter(|_| !memory.forked)?;
+        let unexplained = memory.unexplained(self.moment).filter(|_| !memory.forked)?;
         let largest = self.holders.first().map_or(0, |it| it.bytes(self.moment));
         let reserved = self
             .reserved

@@ -152,9 +152,12 @@ impl Memory {
     }
 
     /// Resident bytes that no recorded allocation explains, when they are worth a word.
-    pub fn unexplained(&self) -> Option<u64> {
-        let resident = self.resident_at_end;
-        let below = resident.checked_sub(self.tracked_at_end?)?;
+    pub fn unexplained(&self, moment: Moment) -> Option<u64> {
+        let (resident, tracked) = match moment {
+            Moment::End => (self.resident_at_end, self.tracked_at_end),
+            Moment::Peak => (self.resident_peak, self.tracked_peak),
+        };
+        let below = resident.checked_sub(tracked?)?;
         (below > 256 << 20 && percent(below, resident) >= 25).then_some(below)
     }
 

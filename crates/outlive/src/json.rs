@@ -109,7 +109,7 @@ fn memory(diagnosis: &Diagnosis, tree_peak: u64) -> Value {
         "tracked_peak": diagnosis.memory.tracked_peak,
         "tracked_at_end": diagnosis.memory.tracked_at_end,
         "forked": diagnosis.memory.forked,
-        "unexplained": diagnosis.memory.unexplained(),
+        "unexplained": diagnosis.memory.unexplained(Moment::End),
         "tree_peak": (tree_peak > 0).then_some(tree_peak),
         "machine": diagnosis.memory.machine,
         "machine_available_lowest": diagnosis.memory.available_lowest,

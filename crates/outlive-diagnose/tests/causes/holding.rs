@@ -265,10 +265,22 @@ fn resident_memory_below_python_is_said_to_be_so() {
         .counted(1)
         .with_box(ROOT, |writer| acquire(writer, StackId(0), 100 * MIB, 0))
         .with_samples(ROOT, &[(89, 3 * GIB, 3 * GIB)]);
-    assert_eq!(
-        scene.diagnose().memory.unexplained(),
-        Some(3 * GIB - 100 * MIB)
-    );
+    let memory = scene.diagnose().memory;
+    assert_eq!(memory.unexplained(Moment::End), Some(3 * GIB - 100 * MIB));
+}
+
+#[test]
+fn what_no_line_explains_is_reckoned_at_one_moment() {
+    let scene = Scene::killed(9)
+        .counted(1)
+        .with_box(ROOT, |writer| {
+            acquire(writer, StackId(0), 3 * GIB, 0);
+            writer.release(StackId(0), 3 * GIB, 1, false, 0);
+        })
+        .with_samples(ROOT, &[(80, 3 * GIB, 3 * GIB), (89, 2 * GIB, 2 * GIB)]);
+    let memory = scene.diagnose().memory;
+    assert_eq!(memory.unexplained(Moment::End), Some(2 * GIB));
+    assert_eq!(memory.unexplained(Moment::Peak), None);
 }
 
 #[test]

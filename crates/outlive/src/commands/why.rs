@@ -99,7 +99,10 @@ pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Re
     diagnosis.remarks.extend(shelf.into_remarks());
     Ok(Explanation {
         id: run.id.clone(),
-        tree_peak: peak::of_tree(&facts),
+        // A supervisor that was killed too saw less than the box and the kernel.
+        tree_peak: peak::of_tree(&facts)
+            .max(diagnosis.memory.resident_peak)
+            .max(diagnosis.memory.resident_at_kill.unwrap_or(0)),
         command: facts.command,
         directory: facts.cwd,
         started_at: facts.started_at,

@@ -54,7 +54,7 @@ pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
         lines.push(cut(&line(holder, place, widest, moment), room));
         lines.extend(below(holder).map(|text| cut(&text, room)));
     }
-    if let Some(below) = diagnosis.memory.unexplained() {
+    if let Some(below) = diagnosis.memory.unexplained(moment) {
         let below = Size(below).to_string();
         let whose = if diagnosis.memory.forked {
             "more resident: shared with the process it was forked from, or below Python"
