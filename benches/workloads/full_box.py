@@ -7,7 +7,7 @@ another hundred thousand stacks, thirty-six frames deep.
 from body import amount, body
 
 #: From this size on every request is recorded by itself.
-BLOCK = 70_000
+BLOCK = 140_000
 KEPT: list[bytearray] = []
 
 

@@ -12,7 +12,7 @@ def main() -> None:
     with body():
         for number in range(thousands):
             OBJECTS.extend(f"object {number} {item}" for item in range(1_000))
-            BLOCKS.extend(bytearray(70_000) for _ in range(10))
+            BLOCKS.extend(bytearray(140_000) for _ in range(10))
 
 
 if __name__ == "__main__":
