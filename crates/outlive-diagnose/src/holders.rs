@@ -228,9 +228,12 @@ fn by_name<'a>(
 fn finish(recording: &Recording<'_>, places: &mut Places<'_>, pid: u32, line: &Line) -> Holder {
     let sum = &line.sum;
     let place = places.of_key(line.key);
+    // One way to the line is told where most of its bytes came by it.
+    let is_most = sum.largest_bytes >= sum.live_bytes.max(sum.peak_bytes) / 2;
     let via = match place {
         Place::Line(_) => recording
             .stack(sum.largest_stack)
+            .filter(|_| is_most)
             .and_then(|stack| places.via(&stack, &place)),
         _ => place.thread().filter(|_| place.line().is_some()),
     };

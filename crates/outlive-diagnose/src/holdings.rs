@@ -85,9 +85,11 @@ impl Holdings {
         }
     }
 
-    /// The largest holder that the user can do something about. A line that only imports is one
-    /// where nothing larger can be changed.
+    /// The largest holder that the user can do something about. A line that only imports cannot be
+    /// made smaller: it is one where no other line of the user holds a tenth of all.
     fn line_to_change(&self) -> Option<&Holder> {
+        let bytes = |holder: &Holder| holder.bytes(self.moment);
+        let whole = self.holders.iter().map(bytes).fold(0, u64::saturating_add);
         let has_line = |holder: &&Holder| holder.place.line().is_some();
         let is_users = |holder: &&Holder| holder.place.line().is_some_and(Line::is_users);
         let largest = self.holders.first().filter(is_users);
@@ -95,7 +97,8 @@ impl Holdings {
             .holders
             .iter()
             .find(|holder| is_users(holder) && !imports(holder.text.as_deref()));
-        largest.or(users).or_else(|| {
+        let worth_it = users.filter(|holder| bytes(holder) >= whole / 10);
+        worth_it.or(largest).or(users).or_else(|| {
             self.holders
                 .iter()
                 .find(|it| has_line(it) && !imports(it.text.as_deref()))

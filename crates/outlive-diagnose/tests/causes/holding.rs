@@ -192,6 +192,39 @@ fn an_import_is_the_line_to_change_only_where_nothing_holds_more() {
 }
 
 #[test]
+fn a_line_that_can_be_changed_goes_before_a_larger_import() {
+    let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+        let import = stack(writer, &[code(writer, "imports.py", "<module>", 3)]);
+        let step = stack(writer, &[code(writer, "train.py", "step", 17)]);
+        acquire(writer, import, 300 * MIB, 0);
+        acquire(writer, step, 60 * MIB, 0);
+    });
+    let advice = scene.diagnose().verdict.advice.remove(0);
+    assert!(
+        advice.starts_with("Start at train.py:17 in step"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn the_way_to_a_line_is_told_only_where_most_came_by_it() {
+    let via = |first: u64, second: u64| {
+        let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
+            let line = code(writer, "train.py", "step", 17);
+            let one = stack(writer, &[code(writer, TORCH, "conv2d", 123), line]);
+            let two = stack(writer, &[code(writer, TORCH, "linear", 456), line]);
+            let three = stack(writer, &[code(writer, TORCH, "relu", 789), line]);
+            acquire(writer, one, first, 0);
+            acquire(writer, two, second, 0);
+            acquire(writer, three, second, 0);
+        });
+        scene.diagnose().holders.remove(0).via
+    };
+    assert!(via(300 * MIB, 20 * MIB).unwrap().ends_with("conv2d"));
+    assert_eq!(via(30 * MIB, 20 * MIB), None);
+}
+
+#[test]
 fn estimates_are_counted_in_bytes() {
     let scene = Scene::killed(9).counted(1).with_box(ROOT, |writer| {
         let mixed = stack(writer, &[code(writer, "a.py", "mixed", 1)]);

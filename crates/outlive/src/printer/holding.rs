@@ -7,7 +7,7 @@ use outlive_diagnose::reserved::Reservation;
 use outlive_diagnose::size::Size;
 
 use super::explanation::relative;
-use super::{Style, cut, cut_middle};
+use super::{Style, cut, cut_place};
 use crate::commands::why::Explanation;
 
 /// Holders shown; JSON has them all.
@@ -71,7 +71,7 @@ pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
 /// Where some of what has no line may be.
 fn reservation(reservation: &Reservation, directory: &str) -> String {
     let place = relative(&reservation.place.describe(), directory);
-    let place = cut_middle(&place, PLACE);
+    let place = cut_place(&place, PLACE);
     let through = match &reservation.via {
         Some(via) => format!(" ({via})"),
         None => String::new(),
@@ -100,7 +100,7 @@ fn worth_showing(holders: &[Holder], moment: Moment) -> Vec<&Holder> {
 fn place(holder: &Holder, directory: &str) -> String {
     let place = relative(&holder.place.describe(), directory);
     if holder.place.line().is_some() {
-        cut_middle(&place, PLACE)
+        cut_place(&place, PLACE)
     } else {
         place
     }

@@ -172,6 +172,19 @@ fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// Cuts `FILE:LINE in FUNCTION`; the line number always stays.
+fn cut_place(text: &str, width: usize) -> String {
+    /// Columns that a function gets, however long the path is.
+    const FUNCTION: usize = 14;
+    let Some((place, function)) = text.split_once(" in ") else {
+        return cut_middle(text, width);
+    };
+    let room = width.saturating_sub(place.chars().count() + " in ".len());
+    let function = cut(function, room.max(FUNCTION));
+    let room = width.saturating_sub(function.chars().count() + " in ".len());
+    format!("{} in {function}", cut_middle(place, room))
+}
+
 /// Cuts a text to this many columns, with an ellipsis where something is missing.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -184,7 +197,7 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Style, Tone, cut, cut_middle, wrap};
+    use super::{Style, Tone, cut, cut_middle, cut_place, wrap};
 
     #[test]
     fn long_lines_break_between_words_and_hang() {
@@ -213,5 +226,20 @@ mod tests {
         assert_eq!(cut("abc", 4), "abc");
         assert_eq!(cut_middle("/some/long/path.py:12", 10), "/so….py:12");
         assert_eq!(cut_middle("short", 10), "short");
+    }
+
+    #[test]
+    fn a_place_keeps_its_line_number() {
+        let long = "mingpt/model.py:215 in GPT.configure_optimizers";
+        assert_eq!(
+            cut_place(long, 44),
+            "mingpt/model.py:215 in GPT.configure_optimi…"
+        );
+        let longer = "<frozen importlib._bootstrap_external>:729 in _compile_bytecode";
+        assert_eq!(
+            cut_place(longer, 44),
+            "<frozen …rap_external>:729 in _compile_byte…"
+        );
+        assert_eq!(cut_place("train.py:7 in step", 44), "train.py:7 in step");
     }
 }

@@ -134,6 +134,39 @@ print(first)
 }
 
 #[test]
+fn memory_that_a_fork_shares_is_counted_once() {
+    let context = Context::new();
+    run_python(
+        &context,
+        "
+supervisor = os.getppid()
+shared = b'x' * (200 << 20)
+workers = []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        while True:
+            signal.pause()
+    until_watched(pid, supervisor)
+    workers.append(pid)
+import time
+time.sleep(0.5)
+for pid in workers:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+",
+    );
+    let facts = context.facts();
+    let largest = facts.processes.iter().map(|it| it.peak_resident).max();
+    assert!(largest > Some(200 << 20), "{largest:?}");
+    assert!(
+        facts.peak_memory < 400 << 20,
+        "{} bytes for 200 MiB that all five share",
+        facts.peak_memory
+    );
+}
+
+#[test]
 fn a_box_that_is_replaced_is_followed() {
     let context = Context::new();
     run_python(

@@ -1,53 +1,18 @@
 //! The ranges that were mapped: sorted, split and trimmed as `munmap` and `mremap` demand.
 //!
-//! A directory of blocks, each a sorted run of ranges; a full block splits in two. Callers hold a
+//! A directory of blocks ([`block`]), each a sorted run of ranges; a full block splits in two. Callers hold a
 //! lock, so the atomics are only there because the memory is shared between threads. Everything
 //! works on zeroed memory and gives up (returns `false`) rather than grow.
 
+mod block;
+
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+pub use block::Range;
+use block::{Block, PER_BLOCK};
+
 const BLOCKS: usize = 1024;
-const PER_BLOCK: usize = 128;
-
-/// A mapped range and the stack that mapped it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Range {
-    /// First address.
-    pub start: u64,
-    /// Address behind the last.
-    pub end: u64,
-    /// Who mapped it.
-    pub stack: u32,
-}
-
-impl Range {
-    /// Its length in bytes.
-    pub const fn len(&self) -> u64 {
-        self.end.wrapping_sub(self.start)
-    }
-
-    /// Whether it covers nothing.
-    pub const fn is_empty(&self) -> bool {
-        self.end <= self.start
-    }
-}
-
-#[derive(Debug)]
-#[repr(C)]
-struct Slot {
-    start: AtomicU64,
-    end: AtomicU64,
-    stack: AtomicU32,
-}
-
-#[derive(Debug)]
-#[repr(C)]
-struct Block {
-    len: AtomicU32,
-    slots: [Slot; PER_BLOCK],
-}
 
 /// The table; zeroed memory is an empty one.
 #[derive(Debug)]
@@ -213,7 +178,7 @@ impl MappingTable {
             slot.store(number, Relaxed);
         }
         if let Some(block) = self.blocks.get(number as usize) {
-            block.len.store(0, Relaxed);
+            block.set_len(0);
         }
         self.directory_len
             .store(len.wrapping_add(1) as u32, Relaxed);
@@ -257,72 +222,9 @@ impl MappingTable {
         for index in half..PER_BLOCK {
             fresh.put(index.wrapping_sub(half), full.get(index));
         }
-        fresh.len.store((PER_BLOCK - half) as u32, Relaxed);
-        full.len.store(half as u32, Relaxed);
+        fresh.set_len(PER_BLOCK - half);
+        full.set_len(half);
         true
-    }
-}
-
-impl Block {
-    fn len(&self) -> usize {
-        self.len.load(Relaxed) as usize
-    }
-
-    fn get(&self, index: usize) -> Range {
-        self.slots
-            .get(index)
-            .map_or_else(Range::default, |slot| Range {
-                start: slot.start.load(Relaxed),
-                end: slot.end.load(Relaxed),
-                stack: slot.stack.load(Relaxed),
-            })
-    }
-
-    fn put(&self, index: usize, range: Range) {
-        if let Some(slot) = self.slots.get(index) {
-            slot.start.store(range.start, Relaxed);
-            slot.end.store(range.end, Relaxed);
-            slot.stack.store(range.stack, Relaxed);
-        }
-    }
-
-    fn first_ending_after(&self, address: u64) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.get(middle).end > address {
-                high = middle;
-            } else {
-                low = middle.wrapping_add(1);
-            }
-        }
-        low
-    }
-
-    fn insert(&self, range: Range) -> bool {
-        let len = self.len();
-        if len >= PER_BLOCK {
-            return false;
-        }
-        let place = self.first_ending_after(range.start);
-        let mut at = len;
-        while at > place {
-            self.put(at, self.get(at.wrapping_sub(1)));
-            at = at.wrapping_sub(1);
-        }
-        self.put(place, range);
-        self.len.store(len.wrapping_add(1) as u32, Relaxed);
-        true
-    }
-
-    fn remove(&self, index: usize) {
-        let len = self.len();
-        let mut at = index;
-        while at.wrapping_add(1) < len {
-            self.put(at, self.get(at.wrapping_add(1)));
-            at = at.wrapping_add(1);
-        }
-        self.len.store(len.saturating_sub(1) as u32, Relaxed);
     }
 }
 
