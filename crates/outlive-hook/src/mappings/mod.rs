@@ -1,6 +1,6 @@
 //! The ranges that were mapped: sorted, split and trimmed as `munmap` and `mremap` demand.
 //!
-//! A directory of blocks ([`block`]), each a sorted run of ranges; a full block splits in two. Callers hold a
+//! A directory of blocks, each a sorted run of ranges; a full block splits in two. Callers hold a
 //! lock, so the atomics are only there because the memory is shared between threads. Everything
 //! works on zeroed memory and gives up (returns `false`) rather than grow.
 
