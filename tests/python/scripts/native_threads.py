@@ -1,4 +1,4 @@
-"""Has native threads hold memory, one renamed and two by turns; usage: `native_threads.py LIBRARY`."""
+"""Native threads hold memory: one renamed, two by turns. Usage: `native_threads.py LIBRARY`."""
 
 import ctypes
 import os
