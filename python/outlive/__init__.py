@@ -1,12 +1,15 @@
-"""Outlive: what ended a Python process, with proof, and which lines held its memory."""
+"""Outlive: keeps a program alive when memory runs out, and says what ended one, with proof."""
 
 from outlive._command import why
+from outlive._guard import guard, sparse
+from outlive._hook import functions as _functions
 from outlive._native import (
     CommandError,
     FormatTooNewError,
     Frame,
     Identity,
     NotABlackBoxError,
+    NotGuarded,
     OutliveError,
     Recording,
     Sample,
@@ -16,6 +19,12 @@ from outlive._native import (
     __version__,
     read,
 )
+from outlive._out_of_headroom import OutOfHeadroom
+from outlive._retry import retry
+from outlive._usage import Usage, headroom, usage
+
+# Under the guard this very class is raised, by a hook that cannot import the package.
+OutOfHeadroom = _functions().get("OutOfHeadroom", OutOfHeadroom)  # type: ignore[misc,assignment]
 
 __all__ = [
     "CommandError",
@@ -23,13 +32,21 @@ __all__ = [
     "Frame",
     "Identity",
     "NotABlackBoxError",
+    "NotGuarded",
+    "OutOfHeadroom",
     "OutliveError",
     "Recording",
     "Sample",
     "Stack",
     "Totals",
     "UncaughtException",
+    "Usage",
     "__version__",
+    "guard",
+    "headroom",
     "read",
+    "retry",
+    "sparse",
+    "usage",
     "why",
 ]

@@ -1,6 +1,9 @@
 """Types of the Rust extension. All times are nanoseconds, all sizes bytes."""
 
+from collections.abc import Callable
 from os import PathLike
+from types import TracebackType
+from typing import Any
 
 __version__: str
 
@@ -15,6 +18,23 @@ class FormatTooNewError(OutliveError):
 
 class CommandError(OutliveError):
     """The `outlive` command could not answer."""
+
+# A state of the process and not a fault of anyone, so its name does not end with `Error`.
+class NotGuarded(OutliveError):  # noqa: N818
+    """There is no guard in this process."""
+
+class NativeExit:
+    """Base of a context manager that says in `goes_on_after` whether an error is swallowed."""
+
+    def __new__(cls, *arguments: object, **named: object) -> NativeExit:
+        """Takes any arguments; they are for the derived class."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        """Ends the block; what the guard posted to a block that failed already is dropped."""
 
 class Identity:
     """Who a black box is about."""
@@ -225,4 +245,18 @@ def read(path: str | PathLike[str]) -> Recording:
         OSError: The file cannot be opened.
         NotABlackBoxError: The file is not a black box.
         FormatTooNewError: The box was written by a later version of Outlive.
+    """
+
+def hook_namespace() -> dict[str, Callable[..., Any]] | None:
+    """What the hook offers to Python code.
+
+    Returns:
+        Its functions by name; `None` where no hook guards this process.
+    """
+
+def trim() -> bool:
+    """Lets the C library give free memory back to the kernel.
+
+    Returns:
+        Whether there was any.
     """

@@ -1,6 +1,7 @@
 """The installed package: the command, `python -m outlive`, and the Python interface."""
 
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import outlive
+from support.paths import SCRIPTS
 
 # A size that nothing else asks for, to find the line again.
 RARE_SIZE = 12_345_678
@@ -102,3 +104,19 @@ def test_a_box_that_was_cut_off_gives_what_is_left(recorded, tmp_path):
     assert not recording.is_complete
     assert recording.identity.pid == outlive.read(path).identity.pid
     assert recording.samples == []
+
+
+def test_every_public_name_is_there_and_documented():
+    assert sorted(outlive.__all__) == outlive.__all__
+    for name in set(outlive.__all__) - {"__version__"}:
+        public = getattr(outlive, name)
+        assert public.__doc__, name
+        assert not isinstance(public, type) or public.__module__.partition(".")[0] == "outlive"
+
+
+def test_the_package_works_on_every_python(lab, interpreter):
+    package = Path(outlive.__file__).parent
+    shutil.copytree(package, lab.folder / "outlive", ignore=shutil.ignore_patterns("_lib"))
+    ended = interpreter.hooked(lab, SCRIPTS / "package.py")
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert ended.stdout == b"16 2 2\n"

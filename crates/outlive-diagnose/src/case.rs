@@ -1,16 +1,22 @@
 //! Everything known about one death, in the form the rules ask for.
 
-use outlive_record::kind::{Attribution, ExceptionKind};
+use outlive_record::kind::{Attribution, EventKind, ExceptionKind};
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 
 use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
+use crate::interventions::{Intervention, Interventions};
 use crate::kernel_log::{Fault, FaultKind, KernelLog};
 use crate::memory::Memory;
 use crate::oom::KernelKill;
 use crate::signal;
 use crate::tree::Tree;
-use crate::verdict::Confidence;
+use crate::verdict::{Confidence, VerdictId};
 use crate::words::{Speaker, Word};
+
+/// A message this long was cut when it was recorded, or nearly.
+const LONG_MESSAGE: usize = 1000;
+/// Moments before an end, nanoseconds.
+const MOMENTS: u64 = 2_000_000_000;
 
 /// One death and its evidence.
 #[derive(Debug)]
@@ -37,6 +43,8 @@ pub struct Case<'a> {
     pub log: &'a KernelLog,
     /// Its memory.
     pub memory: Memory,
+    /// What Outlive did before the end, to it or to a process of the tree.
+    pub interventions: Interventions,
     /// What the kernel's out-of-memory killer has to do with it.
     pub(crate) kernel_kill: Option<KernelKill<'a>>,
 }
@@ -85,16 +93,18 @@ impl Case<'_> {
     /// line of the traceback.
     pub fn raised(&self, marks: &[&str]) -> Option<&Word> {
         self.exit_code().filter(|&code| code != 0)?;
-        if self.main_exception().is_some() {
-            let main = self
+        if let Some(exception) = self.main_exception() {
+            let mut main = self
                 .words
                 .iter()
                 .filter(|word| word.speaker == Speaker::MainException);
-            return main
-                .into_iter()
-                .find(|word| contains_any(&word.line, marks));
-        }
-        if !self.standard_error_counts() {
+            let found = main.find(|word| contains_any(&word.line, marks));
+            // Of a long message the record has the start. What a loader got from its worker has
+            // the error itself at the end, and the end is on standard error.
+            if found.is_some() || exception.message.len() < LONG_MESSAGE {
+                return found;
+            }
+        } else if !self.standard_error_counts() {
             return None;
         }
         self.last_error_lines()
@@ -159,6 +169,36 @@ impl Case<'_> {
             .filter(of_kind)
             .find(ours)
             .or_else(|| faults.iter().filter(of_kind).find(named))
+    }
+
+    /// Whether the system itself, not Outlive, said no after this time.
+    pub fn failed_after(&self, time: u64) -> bool {
+        let events = self.recording.map(Recording::events).unwrap_or_default();
+        let mut events = events.iter().rev();
+        events.any(|event| event.kind == Some(EventKind::Failed) && event.time > time)
+    }
+
+    /// What Outlive did to this very process moments before it ended.
+    pub(crate) fn just_before(&self) -> Option<&Intervention> {
+        let end = self.victim.ended_at?;
+        let both = [&self.interventions.refused, &self.interventions.stopped];
+        both.into_iter()
+            .flatten()
+            .filter(|it| it.process == self.victim.id)
+            .filter(|it| it.time.saturating_add(MOMENTS) >= end)
+            .max_by_key(|it| it.time)
+    }
+
+    /// What Outlive did that this verdict rests on.
+    pub(crate) fn decisive(&self, verdict: VerdictId) -> Option<&Intervention> {
+        match verdict {
+            VerdictId::GrowthStopped => self.interventions.stopped.as_ref(),
+            VerdictId::AllocationRefused | VerdictId::CxxAllocationRefused => {
+                let refused = self.interventions.refused.as_ref();
+                refused.filter(|refusal| !self.failed_after(refusal.time))
+            }
+            _ => None,
+        }
     }
 
     /// A line of the system journal that contains this.

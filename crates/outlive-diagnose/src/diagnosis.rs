@@ -2,14 +2,15 @@
 
 use outlive_record::kind::ExceptionKind;
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
-use outlive_record::timeline::Sample;
 
 use crate::case::Case;
 use crate::deadly::deadly;
-use crate::facts::{ProcessFacts, ProcessId, RunFacts};
+use crate::facts::{BudgetFacts, EndStatus, ProcessFacts, ProcessId, RunFacts};
 use crate::growth::Growth;
+use crate::guarded;
 use crate::holders::{Holder, Moment};
 use crate::holdings::Holdings;
+use crate::interventions::{Intervention, Interventions, LastWords};
 use crate::kernel_log::KernelLog;
 use crate::memory::Memory;
 use crate::oom;
@@ -19,6 +20,7 @@ use crate::process_view::{ProcessView, first_death, views};
 use crate::remarks::remarks;
 use crate::reserved::Reservation;
 use crate::ruled_out;
+use crate::seen::Seen;
 use crate::thread_exceptions::{ThreadException, thread_exceptions};
 use crate::tree::{Liveness, Subject, Tree};
 use crate::verdict::Verdict;
@@ -83,6 +85,10 @@ pub struct Diagnosis {
     pub thread_exceptions: Vec<ThreadException>,
     /// Python stacks at a fatal signal; the thread it struck comes first.
     pub threads: Vec<ThreadStack>,
+    /// What Outlive did that led to the end, if that is what led to it.
+    pub intervention: Option<Intervention>,
+    /// What the tree was let use, if it was guarded.
+    pub budget: Option<BudgetFacts>,
     /// What the recorder and the supervisor have to say about themselves.
     pub remarks: Vec<String>,
 }
@@ -125,66 +131,83 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
         .and_then(|index| tree.processes.get(index))
         .unwrap_or(&unknown);
     let recording = shown.and_then(|_| input.boxes.open(process.id));
-    let recording = recording.as_ref();
-    let samples = recording.map(samples_alive).unwrap_or_default();
-    let kill = oom::kill_of(run, &log, tree, process);
-    let memory = Memory::of(run, process, recording, &samples, kill);
-    let fatal = recording.and_then(|recording| deadly(recording, process.status));
-    let mut places = Places::new(recording);
-    let threads = threads(recording, fatal.as_ref(), &mut places);
-    let case = process.status.map(|status| Case {
-        run,
-        tree,
-        victim: process,
-        status,
-        recording,
-        exceptions: recording.map(Recording::exceptions).unwrap_or_default(),
-        words: recording.map_or_else(Vec::new, |it| words::collect(it, fatal.as_ref())),
-        ancestors_words: ancestors_words(tree, process, input.boxes),
-        fatal,
-        log: &log,
-        kernel_kill: oom::kernel_kill(run, &log, tree, process, &memory),
-        memory: memory.clone(),
-    });
-    let mut verdict = verdict(run, tree, subject, case.as_ref(), &memory);
+    let seen = Seen::new(run, &log, tree, process, recording.as_ref());
+    let mut places = Places::new(seen.recording);
+    let case = process
+        .status
+        .map(|status| case(input, tree, &log, &seen, status));
+    let fatal = case.as_ref().and_then(|case| case.fatal.as_ref());
+    let threads = threads(seen.recording, fatal, &mut places);
+    let mut verdict = verdict(run, tree, subject, case.as_ref(), &seen.memory);
     let struck = threads.first().filter(|_| subject.is_death());
     verdict.evidence.extend(struck.and_then(struck_at));
-    let mut holdings = Holdings::of(
-        input,
-        recording,
-        &samples,
-        &mut places,
-        &verdict,
-        &memory,
-        process.ended_at,
-    );
-    holdings.advise(&mut verdict, &memory);
+    let decisive = case.as_ref().and_then(|case| case.decisive(verdict.id));
+    let decisive = decisive.cloned();
+    // What Outlive did to another process is explained by what that one held.
+    let other = decisive
+        .as_ref()
+        .and_then(|it| tree.processes.iter().find(|one| one.id == it.process))
+        .filter(|other| other.id != process.id);
+    let other_box = other.and_then(|other| input.boxes.open(other.id));
+    let mut other_places = Places::new(other_box.as_ref());
+    let other = other
+        .zip(other_box.as_ref())
+        .map(|(other, recording)| Seen::new(run, &log, tree, other, Some(recording)));
+    let (held, places) = match &other {
+        Some(other) => (other, &mut other_places),
+        None => (&seen, &mut places),
+    };
+    let mut holdings = Holdings::of(input, held, places, &verdict);
+    holdings.advise(&mut verdict, &held.memory, decisive.as_ref());
     let root = tree.root().filter(|root| root.id != process.id);
     let root = root.and_then(|root| input.boxes.open(root.id));
+    let mut remarks = remarks(run, held.recording);
+    remarks.extend(guarded::remarks(run, verdict.id, decisive.as_ref()));
     Diagnosis {
         first_death: first_death(tree, subject),
-        shown: shown.map(|_| process.id),
+        shown: shown.map(|_| held.process.id),
         moment: holdings.moment,
         holders: std::mem::take(&mut holdings.holders),
         reserved: std::mem::take(&mut holdings.reserved),
         growth: holdings.growth,
         processes: views(tree, subject),
+        thread_exceptions: thread_exceptions(held.recording.into_iter().chain(&root)),
+        memory: held.memory.clone(),
         exceptions: case.map(|case| case.exceptions).unwrap_or_default(),
-        thread_exceptions: thread_exceptions(recording.into_iter().chain(&root)),
         threads,
-        remarks: remarks(run, recording),
+        remarks,
+        intervention: decisive,
+        budget: run.budget.clone(),
         verdict,
-        memory,
     }
 }
 
-/// The time line without looks at a process that has just died, which show nothing.
-fn samples_alive(recording: &Recording<'_>) -> Vec<Sample> {
-    let mut samples = recording.samples();
-    while samples.last().is_some_and(|sample| sample.resident == 0) {
-        samples.pop();
+fn case<'a>(
+    input: &Input<'a>,
+    tree: &'a Tree,
+    log: &'a KernelLog,
+    seen: &Seen<'a>,
+    status: EndStatus,
+) -> Case<'a> {
+    let (run, process, recording) = (input.run, seen.process, seen.recording);
+    let fatal = recording.and_then(|recording| deadly(recording, process.status));
+    let exceptions = recording.map(Recording::exceptions).unwrap_or_default();
+    let last_words = LastWords::of(&exceptions, fatal.as_ref(), process);
+    Case {
+        run,
+        tree,
+        victim: process,
+        status,
+        recording,
+        words: recording.map_or_else(Vec::new, |it| words::collect(it, fatal.as_ref())),
+        ancestors_words: ancestors_words(tree, process, input.boxes),
+        log,
+        kernel_kill: oom::kernel_kill(run, log, tree, process, &seen.memory),
+        memory: seen.memory.clone(),
+        interventions: Interventions::before(&last_words, input, tree, process, recording),
+        exceptions,
+        fatal,
     }
-    samples
 }
 
 fn verdict(

@@ -39,6 +39,8 @@ pub struct RunFacts {
     pub kernel_log: LogFacts,
     /// Lines of the system journal since the start that speak of deaths.
     pub journal: LogFacts,
+    /// What the tree was let use, and how often Outlive said no; `None` where it was not guarded.
+    pub budget: Option<BudgetFacts>,
     /// `/dev/shm` at the end.
     pub shared_memory: Option<FilesystemFacts>,
     /// Signals the supervisor received and passed on: (signal, `CLOCK_MONOTONIC` nanoseconds).
@@ -239,6 +241,34 @@ pub struct MachineFacts {
     pub kernel: String,
     /// Tells one start of the machine from the next.
     pub boot_id: String,
+}
+
+/// The budget of a guarded run, bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BudgetFacts {
+    /// `--limit` as it was asked for: `auto`, `80%`, `8.0 GiB`.
+    pub asked: String,
+    /// The limit that follows from it, at the end; `None` for `auto`.
+    pub limit: Option<u64>,
+    /// Whether memory that is granted and never touched was let through.
+    pub allow_sparse: bool,
+    /// What the tree could use when it started.
+    pub at_start: u64,
+    /// The same at the last measurement.
+    pub at_end: u64,
+    /// Whose limit is behind that: `memory cgroup /a/b`, `--limit`, `MemAvailable`.
+    pub source: String,
+    /// That limit, before the reserve was taken off.
+    pub source_limit: u64,
+    /// Headroom at the last measurement; negative when the tree was over its budget.
+    pub headroom: i64,
+    /// The smallest headroom that was measured.
+    pub headroom_lowest: i64,
+    /// How many requests Outlive refused.
+    pub refusals: u64,
+    /// How often it stopped growth by an exception.
+    pub stops: u64,
 }
 
 /// Lines of a log, and whether it could be read.

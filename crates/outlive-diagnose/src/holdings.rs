@@ -1,19 +1,23 @@
 //! What the process that is shown held: lines, reserved address space, the last growth, and which
 //! line to change first.
 
-use outlive_record::read::Recording;
-use outlive_record::timeline::Sample;
-
 use crate::diagnosis::Input;
 use crate::growth::Growth;
 use crate::holders::{Holder, Moment, holders};
+use crate::interventions::{Deed, Intervention};
 use crate::memory::Memory;
 use crate::place::{Line, Place};
 use crate::places::Places;
 use crate::reserved::{Reservation, reservations};
+use crate::seen::Seen;
 use crate::size::Size;
 use crate::untouched::Untouched;
 use crate::verdict::{Verdict, VerdictId};
+
+/// A line that grew until it was stopped is blamed from one part in so many of the whole on.
+const WORTH_BLAMING: u64 = 20;
+/// It acquired memory within this time before, nanoseconds.
+const LATELY: u64 = 5_000_000_000;
 
 /// Holders and growth of the process that is shown.
 pub(crate) struct Holdings {
@@ -31,18 +35,17 @@ impl Holdings {
     /// Asks the box, and the user's files for the text of the lines.
     pub(crate) fn of(
         input: &Input<'_>,
-        recording: Option<&Recording<'_>>,
-        samples: &[Sample],
+        seen: &Seen<'_>,
         places: &mut Places<'_>,
         verdict: &Verdict,
-        memory: &Memory,
-        ended_at: Option<u64>,
     ) -> Self {
-        let end = ended_at
-            .or_else(|| samples.last().map(|sample| sample.time))
+        let end = seen
+            .process
+            .ended_at
+            .or_else(|| seen.samples.last().map(|sample| sample.time))
             .unwrap_or(0);
-        let growth = Growth::of(samples, recording, places, end);
-        let Some(recording) = recording else {
+        let growth = Growth::of(&seen.samples, seen.recording, places, end);
+        let Some(recording) = seen.recording else {
             return Self {
                 moment: Moment::End,
                 holders: Vec::new(),
@@ -59,7 +62,7 @@ impl Holdings {
         } else {
             Moment::Peak
         };
-        let untouched = Untouched::of(recording, memory);
+        let untouched = Untouched::of(recording, &seen.memory);
         let mut holders = holders(recording, places, moment, &untouched);
         let mut reserved = reservations(recording, places);
         let argv = recording.identity().argv;
@@ -124,19 +127,30 @@ impl Holdings {
     }
 
     /// Puts the line to change first among what to do.
-    pub(crate) fn advise(&self, verdict: &mut Verdict, memory: &Memory) {
+    pub(crate) fn advise(
+        &self,
+        verdict: &mut Verdict,
+        memory: &Memory,
+        decisive: Option<&Intervention>,
+    ) {
         if !verdict.id.is_about_memory() {
             return;
         }
-        let refused = self.growth.last_large.as_ref().filter(|it| it.refused);
-        let less = refused.map(|it| {
-            let (place, bytes) = (it.place.describe(), Size(it.bytes));
+        let refused = self.refused(decisive);
+        let less = refused.as_ref().map(|(place, bytes)| {
+            let (place, bytes) = (place.describe(), Size(*bytes));
             format!("Ask for less at {place}: {bytes} were refused there")
         });
         let largest = self
             .reserved_line(memory)
-            .or_else(|| self.largest_line(memory));
-        let mut first: Vec<String> = less.or(largest).into_iter().collect();
+            .or_else(|| self.largest_line(memory, decisive));
+        let mut first: Vec<String> = match (less, &refused) {
+            (Some(less), Some((_, bytes))) => {
+                let also = largest.filter(|_| self.holds_more_elsewhere(refused.as_ref(), *bytes));
+                [less].into_iter().chain(also).collect()
+            }
+            _ => largest.into_iter().collect(),
+        };
         if verdict.id == VerdictId::AllocationRefused {
             first.push(match refused {
                 Some(_) => "A smaller dtype, chunks or a memory map need less".to_owned(),
@@ -148,16 +162,51 @@ impl Holdings {
         verdict.advice.splice(0..0, first);
     }
 
+    /// Where a request was refused, and for how much: what Outlive says of it, or else the last
+    /// one in the ring.
+    fn refused(&self, decisive: Option<&Intervention>) -> Option<(Place, u64)> {
+        let by_outlive = decisive.filter(|it| it.deed == Deed::Refused);
+        if let Some(refusal) = by_outlive {
+            return Some((refusal.place.clone()?, refusal.bytes));
+        }
+        let last = self.growth.last_large.as_ref();
+        let last = last.filter(|it| it.refused && decisive.is_none())?;
+        Some((last.place.clone(), last.bytes))
+    }
+
+    /// Whether another line holds more than was asked for: then it is worth a look too.
+    fn holds_more_elsewhere(&self, refused: Option<&(Place, u64)>, bytes: u64) -> bool {
+        let place = refused.map(|(place, _)| place);
+        self.line_to_change()
+            .is_some_and(|holder| holder.bytes(self.moment) > bytes && Some(&holder.place) != place)
+    }
+
+    /// The line that grew until growth was stopped: the largest of those that acquired memory
+    /// shortly before. What was loaded once and only held is not it.
+    fn grown_line(&self, stop: &Intervention) -> Option<&Holder> {
+        let bytes = |holder: &Holder| holder.bytes(self.moment);
+        let whole = self.holders.iter().map(bytes).fold(0, u64::saturating_add);
+        self.holders.iter().find(|holder| {
+            holder.place.line().is_some_and(Line::is_users)
+                && !imports(holder.text.as_deref())
+                && bytes(holder) >= whole / WORTH_BLAMING
+                && holder.last_time.saturating_add(LATELY) >= stop.time
+        })
+    }
+
     /// `Start at train.py:17 in step: it held 366 MiB of the 400 MiB in use`.
-    fn largest_line(&self, memory: &Memory) -> Option<String> {
-        let holder = self.line_to_change()?;
+    fn largest_line(&self, memory: &Memory, decisive: Option<&Intervention>) -> Option<String> {
+        let stop = decisive.filter(|it| it.deed == Deed::Stopped);
+        let grown = stop.and_then(|stop| self.grown_line(stop));
+        let holder = grown.or_else(|| self.line_to_change())?;
         let bytes = |holder: &Holder| holder.bytes(self.moment);
         let recorded = self.holders.iter().map(bytes).fold(0, u64::saturating_add);
-        let whole = match memory.most(self.moment, recorded) {
-            Some(most) if most <= recorded => format!("{} in use", Size(most)),
-            _ => format!("{} recorded", Size(recorded)),
+        let (whole, most) = match memory.most(self.moment, recorded) {
+            Some(most) if most <= recorded => (format!("{} in use", Size(most)), most),
+            _ => (format!("{} recorded", Size(recorded)), recorded),
         };
-        let (place, held) = (holder.place.describe(), Size(bytes(holder)));
+        // What is estimated may come to more than there was.
+        let (place, held) = (holder.place.describe(), Size(bytes(holder).min(most)));
         Some(format!("Start at {place}: it held {held} of the {whole}"))
     }
 }

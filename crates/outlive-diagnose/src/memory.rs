@@ -84,6 +84,10 @@ impl Memory {
         if let Some(cgroup) = tightest.filter(|cgroup| cgroup.limit == limit) {
             memory.see_cgroup(cgroup, process, samples, kill);
         }
+        if memory.limit_source == "--limit" {
+            // It is the tree's.
+            memory.peak = memory.peak.max(run.peak_memory);
+        }
         // Whatever is known is better than nothing.
         if memory.at_end == 0 {
             memory.at_end = memory
@@ -220,7 +224,9 @@ fn tightest_limit(
         .data
         .0
         .map(|limit| (limit, "RLIMIT_DATA".to_owned()));
-    [cgroup, machine, address_space, data]
+    let asked = run.budget.as_ref().and_then(|budget| budget.limit);
+    let asked = asked.map(|limit| (limit, "--limit".to_owned()));
+    [cgroup, machine, asked, address_space, data]
         .into_iter()
         .flatten()
         .min_by_key(|(limit, _)| *limit)

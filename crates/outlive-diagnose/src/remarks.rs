@@ -7,6 +7,10 @@ use outlive_record::read::Recording;
 use crate::facts::RunFacts;
 use crate::size::Size;
 
+/// Notes about refusals and stops are for those who read a box by itself; here they are counted,
+/// and the one that matters is in the evidence.
+const OF_GUARD: [&str; 2] = ["Refused a request", "Stopped growth"];
+
 /// What limits the answer: attribution that was off, tables that were full.
 pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<String> {
     let mut remarks = run.remarks.clone();
@@ -40,7 +44,8 @@ pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<
         }
     }
     remarks.extend(losses(recording));
-    remarks.extend(recording.notes().into_iter().map(|note| note.text));
+    let notes = recording.notes().into_iter().map(|note| note.text);
+    remarks.extend(notes.filter(|text| !OF_GUARD.iter().any(|mark| text.starts_with(mark))));
     remarks
 }
 

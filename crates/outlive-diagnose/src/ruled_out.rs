@@ -96,7 +96,10 @@ fn fault(case: &Case<'_>, _: VerdictId) -> Option<String> {
 fn exception(case: &Case<'_>, id: VerdictId) -> Option<String> {
     let raised = matches!(
         id,
-        VerdictId::UncaughtException | VerdictId::FailedAtStart | VerdictId::AllocationRefused
+        VerdictId::UncaughtException
+            | VerdictId::FailedAtStart
+            | VerdictId::AllocationRefused
+            | VerdictId::GrowthStopped
     );
     if raised || case.recording.is_none() || case.main_exception().is_some() {
         return None;

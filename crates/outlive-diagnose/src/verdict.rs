@@ -40,6 +40,8 @@ verdict_ids! {
     AllocationRefused = "allocation_refused",
     /// An allocation was refused in C++ or Rust code, which aborted.
     CxxAllocationRefused = "cxx_allocation_refused",
+    /// Outlive stopped growth by an exception that was not caught.
+    GrowthStopped = "growth_stopped",
     /// The GPU's memory ran out and the exception was not caught.
     GpuOutOfMemory = "gpu_out_of_memory",
     /// `/dev/shm` was full.
@@ -133,6 +135,7 @@ impl VerdictId {
                 | Self::KilledByDask
                 | Self::AllocationRefused
                 | Self::CxxAllocationRefused
+                | Self::GrowthStopped
         )
     }
 

@@ -13,6 +13,7 @@ use outlive_record::kind::Origin;
 use outlive_record::write::{BoxWriter, Identity};
 
 use crate::config;
+use crate::guard::GuardState;
 use crate::index::Index;
 use crate::live::LiveTable;
 use crate::mappings::MappingTable;
@@ -58,6 +59,8 @@ pub struct Arena {
     /// Mapped ranges.
     pub mappings: MappingTable,
     creators: [Creator; CREATORS],
+    /// What the guard keeps.
+    pub guard: GuardState,
 }
 
 /// The last fault that the program's own handler got to see, and may have recovered from.

@@ -27,6 +27,7 @@ pub mod children;
 pub mod config;
 pub mod fatal;
 pub mod filter;
+pub mod guard;
 pub mod hash;
 pub mod index;
 pub mod last_words;

@@ -31,6 +31,12 @@ create_exception!(
     OutliveError,
     "The `outlive` command could not answer."
 );
+create_exception!(
+    outlive,
+    NotGuarded,
+    OutliveError,
+    "There is no guard in this process."
+);
 
 /// Adds the exception types to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,7 +44,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OutliveError", python.get_type::<OutliveError>())?;
     module.add("NotABlackBoxError", python.get_type::<NotABlackBoxError>())?;
     module.add("FormatTooNewError", python.get_type::<FormatTooNewError>())?;
-    module.add("CommandError", python.get_type::<CommandError>())
+    module.add("CommandError", python.get_type::<CommandError>())?;
+    module.add("NotGuarded", python.get_type::<NotGuarded>())
 }
 
 /// A file that cannot be read as a black box, named.

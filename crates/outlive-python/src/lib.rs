@@ -1,11 +1,11 @@
-//! `outlive._native`: what Python code can ask of a black box. Wrappers only: one file a wrapped
-//! type, no decision about memory or death is taken here.
+//! `outlive._native`: what Python code can ask of a black box, and of the hook in its process.
+//! Wrappers only: one file a wrapped type, no decision about memory or death is taken here.
 
-#![forbid(unsafe_code)]
-
+mod c_library;
 mod error;
 mod exception;
 mod identity;
+mod native_exit;
 mod recording;
 mod sample;
 mod stack;
@@ -18,6 +18,9 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(recording::read, module)?)?;
+    module.add_function(wrap_pyfunction!(c_library::hook_namespace, module)?)?;
+    module.add_function(wrap_pyfunction!(c_library::trim, module)?)?;
+    module.add_class::<native_exit::NativeExit>()?;
     module.add_class::<recording::Recording>()?;
     module.add_class::<identity::Identity>()?;
     module.add_class::<totals::Totals>()?;

@@ -49,6 +49,8 @@ numbered! {
         Failed = 5,
         /// Outlive said no.
         Refused = 6,
+        /// Outlive raised an exception to stop growth.
+        Stopped = 7,
     }
 }
 

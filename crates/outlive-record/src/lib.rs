@@ -15,6 +15,7 @@
 
 pub mod kind;
 pub mod layout;
+pub mod ledger;
 pub mod lines;
 #[cfg(feature = "read")]
 pub mod read;

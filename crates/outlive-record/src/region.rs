@@ -122,6 +122,19 @@ impl Region {
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), target, room as usize) };
     }
 
+    /// Copies bytes at `offset` out; what lies outside stays as it was.
+    pub fn get(&self, offset: u64, bytes: &mut [u8]) {
+        let room = self.len.saturating_sub(offset).min(bytes.len() as u64);
+        if room == 0 {
+            return;
+        }
+        // SAFETY: `offset` is below `len`, so the sum stays inside the mapping.
+        let source = unsafe { self.base.as_ptr().add(offset as usize) };
+        // SAFETY: `room` bytes lie inside the mapping and inside `bytes`. Another process may be
+        // changing them: any bytes are valid, and callers check that they were left alone.
+        unsafe { core::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), room as usize) };
+    }
+
     /// Copies `len` bytes from a raw source that may not be a valid slice for Rust, such as memory
     /// of the interpreter.
     ///

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outlive_record::layout::{DEFAULT_BOX_SIZE, MAX_BOX_SIZE, MIN_BOX_SIZE};
 
+use crate::limit::{self, Limit};
+
 /// Says what ended a Python process, with proof, and which lines held its memory.
 #[derive(Debug, Parser)]
 #[command(name = "outlive", version)]
@@ -17,7 +19,7 @@ pub struct Arguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a program with a black box around its whole process tree
+    /// Run a program with a guard and a black box around its whole process tree
     Run(RunArguments),
     /// Say what ended a run, with proof, and which lines held memory
     Why(WhyArguments),
@@ -35,6 +37,24 @@ pub enum Command {
                   126: the command cannot be executed; 127: it was not found."
 )]
 pub struct RunArguments {
+    /// Memory the whole tree may use: `8GiB`, `80%` of the tightest limit, or `auto` for the
+    /// limits there are
+    #[arg(
+        long,
+        value_name = "LIMIT",
+        default_value = "auto",
+        value_parser = limit::parse,
+        allow_negative_numbers = true,
+        conflicts_with = "no_guard"
+    )]
+    pub limit: Limit,
+    /// Grant memory that is far larger than the budget, as for arrays that stay mostly empty;
+    /// growth is stopped all the same
+    #[arg(long, conflicts_with = "no_guard")]
+    pub allow_sparse: bool,
+    /// Record only: refuse nothing, stop nothing
+    #[arg(long)]
+    pub no_guard: bool,
     /// Size of each process's black box, 4MiB to 1GiB
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_box_size)]
     pub box_size: u64,

@@ -3,9 +3,10 @@
 
 use std::io::{self, Write};
 
-use outlive_diagnose::facts::{EndStatus, ProcessFacts};
+use outlive_diagnose::facts::{BudgetFacts, EndStatus, ProcessFacts};
 use outlive_diagnose::growth::Growth;
 use outlive_diagnose::holders::{Holder, Moment};
+use outlive_diagnose::interventions::{Deed, Intervention};
 use outlive_diagnose::memory::Memory;
 use outlive_diagnose::place::Place;
 use outlive_diagnose::reserved::Reservation;
@@ -58,6 +59,8 @@ fn why(explanation: &Explanation) -> Value {
         "advice": verdict.advice,
         "first_death": diagnosis.first_death.as_ref().map(|death| first_death(death, start)),
         "memory": memory(diagnosis, explanation.tree_peak),
+        "budget": diagnosis.budget.as_ref().map(budget),
+        "intervention": diagnosis.intervention.as_ref().map(intervention),
         "growth": growth(&diagnosis.growth),
         "holders_pid": diagnosis.shown.map(|process| process.pid),
         "holders_moment": match diagnosis.moment { Moment::End => "end", Moment::Peak => "peak" },
@@ -113,6 +116,35 @@ fn memory(diagnosis: &Diagnosis, tree_peak: u64) -> Value {
         "tree_peak": (tree_peak > 0).then_some(tree_peak),
         "machine": diagnosis.memory.machine,
         "machine_available_lowest": diagnosis.memory.available_lowest,
+    })
+}
+
+fn budget(budget: &BudgetFacts) -> Value {
+    json!({
+        "asked": budget.asked,
+        "limit": budget.limit,
+        "allow_sparse": budget.allow_sparse,
+        "at_start": budget.at_start,
+        "at_end": budget.at_end,
+        "source": budget.source,
+        "source_limit": budget.source_limit,
+        "headroom": budget.headroom,
+        "headroom_lowest": budget.headroom_lowest,
+        "refusals": budget.refusals,
+        "stops": budget.stops,
+    })
+}
+
+fn intervention(intervention: &Intervention) -> Value {
+    json!({
+        "kind": match intervention.deed { Deed::Refused => "refused", Deed::Stopped => "stopped" },
+        "pid": intervention.process.pid,
+        "bytes": intervention.bytes,
+        "budget": intervention.budget,
+        "headroom": intervention.headroom,
+        "source": intervention.source,
+        "place": intervention.place.as_ref().map(place),
+        "attempts": intervention.attempts,
     })
 }
 

@@ -10,6 +10,7 @@ pub mod commands;
 pub mod env;
 pub mod exit;
 pub mod json;
+pub mod limit;
 mod local_time;
 mod peak;
 pub mod printer;

@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal};
 
 use outlive_diagnose::facts::{EndStatus, RunFacts};
+use outlive_diagnose::guarded;
 use outlive_diagnose::size::{Size, Span};
 use outlive_diagnose::{BlackBoxes, VerdictId};
 use outlive_record::kind::ExceptionKind;
@@ -40,10 +41,13 @@ pub(crate) fn print(run: &StoredRun, facts: &RunFacts, status: EndStatus) {
         }
         raised = exception(&explanation);
     }
-    if io::stderr().is_terminal() {
+    // A program that Outlive got in the way of has to hear it, also in a log file.
+    let deeds = facts.budget.as_ref().and_then(guarded::interventions);
+    if io::stderr().is_terminal() || deeds.is_some() {
+        let deeds = deeds.map_or_else(String::new, |deeds| format!(" · Outlive {deeds}"));
         say(&match raised {
-            Some(raised) => format!("{}: {raised}{MORE}", end(facts, status)),
-            None => line(facts, status, dead_thread(run, facts).as_deref()),
+            Some(raised) => format!("{}: {raised}{deeds}{MORE}", end(facts, status)),
+            None => line(facts, status, dead_thread(run, facts).as_deref(), &deeds),
         });
     }
 }
@@ -104,15 +108,15 @@ fn exception(explanation: &Explanation) -> Option<String> {
 }
 
 /// `finished in 12 s, peak 1.2 GiB of 8.0 GiB (cgroup), run 20261115-091530-a1b2`.
-fn line(facts: &RunFacts, status: EndStatus, thread: Option<&str>) -> String {
+fn line(facts: &RunFacts, status: EndStatus, thread: Option<&str>, deeds: &str) -> String {
     let (limit, source) = tightest_limit(facts);
-    let more = if needs_explanation(status) || thread.is_some() {
+    let more = if needs_explanation(status) || thread.is_some() || !deeds.is_empty() {
         MORE
     } else {
         ""
     };
     format!(
-        "{}{}, peak {} of {} ({source}), run {}{more}",
+        "{}{}, peak {} of {} ({source}), run {}{deeds}{more}",
         end(facts, status),
         thread.map_or_else(String::new, |thread| format!(", but {thread}")),
         Size(peak::of_tree(facts)),
@@ -138,17 +142,25 @@ fn end(facts: &RunFacts, status: EndStatus) -> String {
 
 fn tightest_limit(facts: &RunFacts) -> (u64, &'static str) {
     let cgroup = facts.cgroups.iter().filter_map(|cgroup| cgroup.limit).min();
-    match cgroup {
-        Some(limit) if limit < facts.machine.total => (limit, "cgroup"),
-        _ => (facts.machine.total, "machine"),
-    }
+    let asked = facts.budget.as_ref().and_then(|budget| budget.limit);
+    [
+        (Some(facts.machine.total), "machine"),
+        (cgroup, "cgroup"),
+        (asked, "--limit"),
+    ]
+    .into_iter()
+    .filter_map(|(limit, source)| Some((limit?, source)))
+    .min_by_key(|(limit, _)| *limit)
+    .unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::FACTS_FILE;
-    use outlive_diagnose::facts::{CgroupFacts, MachineFacts, ProcessFacts, ProcessId};
+    use outlive_diagnose::facts::{
+        BudgetFacts, CgroupFacts, MachineFacts, ProcessFacts, ProcessId,
+    };
     use outlive_record::layout::MIN_BOX_SIZE;
     use outlive_record::region::Region;
     use outlive_record::write::{BoxWriter, ExceptionFacts, Identity};
@@ -220,7 +232,7 @@ mod tests {
             ..RunFacts::default()
         };
         assert_eq!(
-            line(&facts, EndStatus::Exited(0), None),
+            line(&facts, EndStatus::Exited(0), None, ""),
             "finished in 12 s, peak 1.0 GiB of 16.0 GiB (machine), run 20261115-091530-a1b2"
         );
         facts.cgroups = vec![CgroupFacts {
@@ -228,12 +240,26 @@ mod tests {
             ..CgroupFacts::default()
         }];
         assert_eq!(
-            line(&facts, EndStatus::Exited(3), None),
+            line(&facts, EndStatus::Exited(3), None, ""),
             "exited with code 3 after 12 s, peak 1.0 GiB of 8.0 GiB (cgroup), \
              run 20261115-091530-a1b2 · more: outlive why"
         );
         let thread = "thread loader died: ValueError at thr.py:3";
-        let line = line(&facts, EndStatus::Exited(0), Some(thread));
+        facts.budget = Some(BudgetFacts {
+            limit: Some(4 << 30),
+            ..BudgetFacts::default()
+        });
+        assert_eq!(
+            line(
+                &facts,
+                EndStatus::Exited(0),
+                None,
+                " · Outlive refused 1 request"
+            ),
+            "finished in 12 s, peak 1.0 GiB of 4.0 GiB (--limit), run 20261115-091530-a1b2 \
+             · Outlive refused 1 request · more: outlive why"
+        );
+        let line = line(&facts, EndStatus::Exited(0), Some(thread), "");
         assert!(
             line.starts_with("finished in 12 s, but thread loader died: ValueError at thr.py:3, "),
             "{line}"

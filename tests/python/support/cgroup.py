@@ -1,9 +1,11 @@
 """A memory cgroup of one's own below the current one, version 1 or 2."""
 
+import itertools
 import os
 import select
 import signal
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,33 @@ import pytest
 V1 = Path("/sys/fs/cgroup/memory")
 V2 = Path("/sys/fs/cgroup")
 MIB = 1 << 20
+GIB = 1 << 30
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of our own, and what the kernel counted in it."""
+
+    version: int
+    path: Path
+
+    def enter(self):
+        """Moves the calling process in. Runs between fork and exec: nothing but system calls."""
+        descriptor = os.open(f"{self.path}/cgroup.procs", os.O_WRONLY)
+        os.write(descriptor, b"0")
+        os.close(descriptor)
+
+    def kills(self):
+        """How many processes of it the kernel killed for memory."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        words = dict(line.split() for line in (self.path / name).read_text().splitlines())
+        return int(words["oom_kill"])
+
+    def peak(self):
+        """The most memory it ever had, reclaimable pages of files included."""
+        name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
+        return int((self.path / name).read_text())
 
 
 def versions():
@@ -47,15 +76,21 @@ def _parent_v2():
 @contextmanager
 def limited(version, limit):
     """A group with a limit in bytes; gives a function that moves the calling process in."""
+    with group_of(version, limit) as made:
+        yield made.enter
+
+
+@contextmanager
+def group_of(version, limit):
+    """A group with a limit in bytes."""
     parent = _parent_v1() if version == 1 else _parent_v2()
     if parent is None:
         pytest.skip(f"no memory cgroup (version {version}) can be made here")
-    group = parent / f"outlive-test-{os.getpid()}"
+    group = parent / f"outlive-test-{os.getpid()}-{next(_numbers)}"
     group.mkdir()
     try:
         _set_limit(group, version, limit)
-        members = str(group / "cgroup.procs")
-        yield lambda: _enter(members)
+        yield Group(version, group)
     finally:
         _end_members(group)
         group.rmdir()
@@ -81,10 +116,3 @@ def _set_limit(group, version, limit):
         swap = group / "memory.swap.max"
     if swap.exists():
         swap.write_text(str(limit if version == 1 else 0))
-
-
-def _enter(members):
-    # Runs between fork and exec: nothing but system calls.
-    descriptor = os.open(members, os.O_WRONLY)
-    os.write(descriptor, b"0")
-    os.close(descriptor)

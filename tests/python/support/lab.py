@@ -49,9 +49,10 @@ class Lab:
         """Runs a command with the hook and without a supervisor."""
         return self._finish(command, self.hooked_environment(), options)
 
-    def supervised(self, *command, quiet=True, box_size=BOX_SIZE, **options):
+    def supervised(self, *command, quiet=True, box_size=BOX_SIZE, flags=(), **options):
         """Runs a command under `outlive run`."""
         words = [paths.program(), "run", f"--box-size={box_size}", *(["--quiet"] if quiet else [])]
+        words += flags
         return self._finish([*words, "--", *command], self.plain_environment(), options)
 
     def hooked_environment(self):

@@ -8,6 +8,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent
 SCRIPTS = TESTS / "scripts"
 NATIVE = TESTS / "native"
+SCENARIOS = TESTS / "scenarios"
+PROGRAMS = TESTS / "programs"
 REPOSITORY = TESTS.parent.parent
 HOOK_NAME = "liboutlive_hook.so"
 

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, who};
 use crate::facts::{Change, ProcessFacts, RunFacts};
+use crate::interventions::Intervention;
 use crate::memory::{Memory, describe};
 use crate::oom::{counter_lines, fullness_line};
 use crate::signal;
@@ -17,7 +18,8 @@ pub(super) fn exited(case: &Case<'_>) -> Verdict {
         Confidence::Proved,
         format!("{} ended itself with exit code {code}", case.who()),
     )
-    .because(case.status_line());
+    .because(case.status_line())
+    .because_all(case.just_before().map(Intervention::evidence));
     let last = case.last_error_lines().next();
     let caught = caught(case);
     let last = last.filter(|&last| caught != Some(last));

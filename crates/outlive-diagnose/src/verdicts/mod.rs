@@ -12,6 +12,7 @@ mod ends;
 mod exceptions;
 mod exhausted;
 mod faults;
+mod guarded;
 mod limits;
 mod memory;
 mod outside;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     faults::segmentation,
     faults::illegal_instruction,
     faults::divide,
+    guarded::native,
     refused::cxx_allocation,
     aborts::openmp,
     aborts::protobuf,
@@ -61,6 +63,8 @@ const RULES: &[Rule] = &[
     aborts::python,
     aborts::other,
     // It ended with an exception.
+    guarded::growth,
+    guarded::allocation,
     refused::gpu_memory,
     refused::allocation,
     exhausted::descriptors,
@@ -71,6 +75,7 @@ const RULES: &[Rule] = &[
     exceptions::interrupted,
     exceptions::failed_at_start,
     exceptions::uncaught,
+    guarded::failed_child,
     // What is left is told as it is.
     outside::terminated,
     outside::hung_up,

@@ -9,7 +9,7 @@ use crate::signal;
 use crate::size::Size;
 use crate::verdict::{Confidence, Verdict, VerdictId};
 
-const REFUSED: &[&str] = &[
+pub(super) const REFUSED: &[&str] = &[
     "MemoryError",
     "Unable to allocate",
     "[Errno 12]",
@@ -21,7 +21,11 @@ const REFUSED: &[&str] = &[
     "OutOfHeadroom",
 ];
 
-const GPU: &[&str] = &[
+/// What native code says that has no exceptions to raise.
+pub(super) const NATIVE: &[&str] = &["bad_alloc", "memory allocation of "];
+
+/// A GPU's memory, and nothing else.
+pub(super) const GPU: &[&str] = &[
     "CUDA out of memory",
     "HIP out of memory",
     "CUDA error: out of memory",
@@ -29,16 +33,19 @@ const GPU: &[&str] = &[
     "cudaErrorMemoryAllocation",
     "MPS backend out of memory",
     "XPU out of memory",
-    "RESOURCE_EXHAUSTED",
     "by allocator GPU",
+    "device:GPU",
 ];
+
+/// A GPU's memory as a rule; the same words are used of the host's.
+pub(super) const EITHER: &[&str] = &["RESOURCE_EXHAUSTED"];
 
 /// Memory of the host, in words that are otherwise a GPU's.
 const HOST: &[&str] = &["by allocator cpu", "device:CPU"];
 
 /// The GPU's memory.
 pub(super) fn gpu_memory(case: &Case<'_>) -> Option<Verdict> {
-    let word = case.raised(GPU)?;
+    let word = case.raised(GPU).or_else(|| case.raised(EITHER))?;
     if HOST.iter().any(|mark| word.line.contains(mark)) {
         return None;
     }
@@ -82,7 +89,7 @@ pub(super) fn cxx_allocation(case: &Case<'_>) -> Option<Verdict> {
     if !case.died_of(signal::ABRT) {
         return None;
     }
-    let word = case.says(&["bad_alloc", "memory allocation of "])?;
+    let word = case.says(NATIVE)?;
     let limits = limits(case);
     let advice = if limits.is_empty() {
         "Use less memory at the lines above"

@@ -5,9 +5,11 @@
 mod ends;
 mod exceptions;
 mod faults;
+mod guarded;
 mod holding;
 mod memory;
 mod outside;
 mod refused;
 mod scene;
+mod stopped;
 mod untouched;

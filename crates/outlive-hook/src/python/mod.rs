@@ -6,11 +6,13 @@
 //!
 //! - [`mod@layout`]: where things lie, per version
 //! - [`walk`]: from a thread state to places in code
+//! - [`origin`]: whose code it is
 //! - [`text`]: Python strings as UTF-8
 //! - [`bootstrap`]: the one piece of Python that runs inside, for uncaught exceptions
 
 pub mod bootstrap;
 pub mod layout;
+pub mod origin;
 pub mod text;
 pub mod walk;
 

@@ -15,21 +15,37 @@ use outlive_record::write::ExceptionFacts;
 
 use super::c_library::{bounded_text, symbol};
 use super::peek::{self, own_frames};
-use super::{clock, interpreter, process};
+use super::{clock, guard_calls, guard_methods, interpreter, process};
 use crate::arena;
 use crate::python::layout::{BYTES_DATA, BYTES_LENGTH};
 use crate::python::{self, Memory, bootstrap, walk};
 
 /// A Python object.
-type Object = *mut c_void;
+pub type Object = *mut c_void;
+
+/// A function that Python code can call.
+type Function = unsafe extern "C" fn(Object, Object) -> Object;
 
 /// `PyMethodDef`.
+#[derive(Debug)]
 #[repr(C)]
-struct Method {
+pub struct Method {
     name: *const c_char,
-    function: unsafe extern "C" fn(Object, Object) -> Object,
+    function: Function,
     flags: c_int,
     doc: *const c_char,
+}
+
+impl Method {
+    /// A function of this name, which takes a tuple of arguments.
+    pub const fn new(name: &'static CStr, function: Function) -> Self {
+        Self {
+            name: name.as_ptr(),
+            function,
+            flags: POSITIONAL,
+            doc: core::ptr::null(),
+        }
+    }
 }
 
 // SAFETY: never changed, and the texts are static.
@@ -40,18 +56,10 @@ const POSITIONAL: c_int = 1;
 /// `Py_file_input`.
 const FILE_INPUT: c_int = 257;
 
-static RECORD: Method = Method {
-    name: c"_record".as_ptr(),
-    function: record,
-    flags: POSITIONAL,
-    doc: core::ptr::null(),
-};
-static PROBE: Method = Method {
-    name: c"_probe".as_ptr(),
-    function: probe,
-    flags: POSITIONAL,
-    doc: core::ptr::null(),
-};
+static METHODS: [Method; 2] = [
+    Method::new(c"_record", record),
+    Method::new(c"_probe", probe),
+];
 
 const SOURCE: &CStr = match CStr::from_bytes_with_nul(
     concat!(include_str!("../python/bootstrap.py"), "\0").as_bytes(),
@@ -60,6 +68,22 @@ const SOURCE: &CStr = match CStr::from_bytes_with_nul(
     Err(_) => c"",
 };
 
+/// The guard's part, which stands behind the exception that the package has too.
+const GUARD_SOURCE: &CStr = match CStr::from_bytes_with_nul(
+    concat!(
+        include_str!("../../../../python/outlive/_out_of_headroom.py"),
+        "\n",
+        include_str!("../python/guard.py"),
+        "\0"
+    )
+    .as_bytes(),
+) {
+    Ok(source) => source,
+    Err(_) => c"",
+};
+
+/// The namespace it all runs in.
+static NAMESPACE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 /// `_install_for_threads` of the bootstrap, kept for later.
 static FOR_THREADS: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -95,9 +119,7 @@ pub unsafe extern "C" fn install_for_threads(_: *mut c_void) -> c_int {
         install_now();
     }
     let function = FOR_THREADS.load(Relaxed);
-    if !function.is_null() && call(function).is_none() {
-        clear_error();
-    }
+    call_quietly(function);
     bootstrap::threads_done(!function.is_null());
     0
 }
@@ -111,40 +133,87 @@ fn install_now() {
 fn run() -> Option<()> {
     let new_dict = api!(c"PyDict_New" as fn() -> Object);
     let builtins = api!(c"PyEval_GetBuiltins" as fn() -> Object);
-    let set_item = api!(c"PyDict_SetItemString" as fn(Object, *const c_char, Object) -> c_int);
-    let get_item = api!(c"PyDict_GetItemString" as fn(Object, *const c_char) -> Object);
-    let new_function = api!(c"PyCFunction_NewEx" as fn(*const Method, Object, Object) -> Object);
-    let compile = api!(c"Py_CompileString" as fn(*const c_char, *const c_char, c_int) -> Object);
-    let evaluate = api!(c"PyEval_EvalCode" as fn(Object, Object, Object) -> Object);
-    let null = core::ptr::null_mut();
     // SAFETY (all calls below): the GIL is held, every object is checked before its use, and the
     // few references that are not given back live as long as the interpreter.
     // SAFETY: no arguments.
     let globals = not_null(unsafe { new_dict() })?;
     // SAFETY: no arguments; a borrowed reference.
     let builtins = not_null(unsafe { builtins() })?;
-    // SAFETY: static method tables.
-    let record = not_null(unsafe { new_function(&raw const RECORD, null, null) })?;
-    // SAFETY: as above.
-    let probe = not_null(unsafe { new_function(&raw const PROBE, null, null) })?;
-    for (name, value) in [
-        (c"__builtins__", builtins),
-        (c"_record", record),
-        (c"_probe", probe),
-    ] {
-        // SAFETY: live objects and a NUL-ended name.
-        if unsafe { set_item(globals, name.as_ptr(), value) } != 0 {
-            return None;
-        }
+    set_item(globals, c"__builtins__", builtins)?;
+    set_item(globals, c"__name__", text(c"outlive")?)?;
+    define(globals, &METHODS)?;
+    execute(globals, SOURCE)?;
+    FOR_THREADS.store(item(globals, c"_install_for_threads"), Relaxed);
+    NAMESPACE.store(globals, Relaxed);
+    if super::ledger::current().is_some() {
+        define(globals, &guard_methods::METHODS)?;
+        execute(globals, GUARD_SOURCE)?;
+        guard_calls::adopt(globals);
     }
-    // SAFETY: NUL-ended texts.
-    let code = not_null(unsafe { compile(SOURCE.as_ptr(), c"<outlive>".as_ptr(), FILE_INPUT) })?;
+    Some(())
+}
+
+/// A text as a Python object.
+fn text(text: &CStr) -> Option<Object> {
+    let make = api!(c"PyUnicode_FromString" as fn(*const c_char) -> Object);
+    // SAFETY: a NUL-ended text; the GIL is held.
+    not_null(unsafe { make(text.as_ptr()) })
+}
+
+/// Puts a value into a dictionary.
+fn set_item(dictionary: Object, name: &CStr, value: Object) -> Option<()> {
+    let set = api!(c"PyDict_SetItemString" as fn(Object, *const c_char, Object) -> c_int);
+    // SAFETY: live objects and a NUL-ended name; the GIL is held.
+    (unsafe { set(dictionary, name.as_ptr(), value) } == 0).then_some(())
+}
+
+/// Adds functions to a dictionary.
+fn define(dictionary: Object, methods: &'static [Method]) -> Option<()> {
+    let make = api!(c"PyCFunction_NewEx" as fn(*const Method, Object, Object) -> Object);
+    let null = core::ptr::null_mut();
+    methods.iter().try_for_each(|method| {
+        // SAFETY: a static method table; the GIL is held.
+        let function = not_null(unsafe { make(core::ptr::from_ref(method), null, null) })?;
+        // SAFETY: a static, NUL-ended name.
+        let name = unsafe { CStr::from_ptr(method.name) };
+        set_item(dictionary, name, function)
+    })
+}
+
+/// Compiles and runs a text in a namespace.
+fn execute(globals: Object, source: &CStr) -> Option<()> {
+    let compile = api!(c"Py_CompileString" as fn(*const c_char, *const c_char, c_int) -> Object);
+    let evaluate = api!(c"PyEval_EvalCode" as fn(Object, Object, Object) -> Object);
+    // SAFETY: NUL-ended texts; the GIL is held.
+    let code = not_null(unsafe { compile(source.as_ptr(), c"<outlive>".as_ptr(), FILE_INPUT) })?;
     // SAFETY: live objects.
     not_null(unsafe { evaluate(code, globals, globals) })?;
-    // SAFETY: a borrowed reference; the dictionary lives on, since its functions hold it.
-    let for_threads = unsafe { get_item(globals, c"_install_for_threads".as_ptr()) };
-    FOR_THREADS.store(for_threads, Relaxed);
     Some(())
+}
+
+/// An item of a dictionary, borrowed: the namespace lives on, since its functions hold it.
+pub fn item(dictionary: Object, name: &CStr) -> Object {
+    let find = symbol(c"PyDict_GetItemString");
+    if find.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the C API keeps this signature.
+    let find: unsafe extern "C" fn(Object, *const c_char) -> Object = unsafe { transmute(find) };
+    // SAFETY: a live dictionary and a NUL-ended name; the GIL is held.
+    unsafe { find(dictionary, name.as_ptr()) }
+}
+
+/// The namespace, made now if it was not made before. The caller holds the GIL.
+pub fn namespace() -> Object {
+    install_now();
+    NAMESPACE.load(Relaxed)
+}
+
+/// Calls a function without arguments and forgets what it raises, but not what was raised before.
+pub fn call_quietly(function: Object) {
+    if !function.is_null() && call(function).is_none() {
+        clear_error();
+    }
 }
 
 fn call(function: Object) -> Option<()> {
@@ -168,7 +237,7 @@ fn clear_error() {
 }
 
 /// `None`, as a new reference.
-fn none() -> Object {
+pub fn none() -> Object {
     let object = symbol(c"_Py_NoneStruct");
     let increase = symbol(c"Py_IncRef");
     if !increase.is_null() {

@@ -18,6 +18,27 @@ pub fn yield_now() {
     unsafe { libc::sched_yield() };
 }
 
+/// A length of time as the kernel takes it.
+pub const fn timespec(nanoseconds: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as i64,
+        tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+    }
+}
+
+/// Sleeps.
+pub fn sleep(nanoseconds: u64) {
+    let time = timespec(nanoseconds);
+    // SAFETY: a live time; nobody is told what was left of it.
+    unsafe {
+        crate::kernel!(
+            libc::SYS_nanosleep,
+            &raw const time,
+            core::ptr::null_mut::<libc::timespec>()
+        )
+    };
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

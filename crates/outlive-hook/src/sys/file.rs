@@ -11,7 +11,14 @@ use super::map;
 
 /// A descriptor that closes itself.
 #[derive(Debug)]
-struct Descriptor(c_int);
+pub struct Descriptor(c_int);
+
+impl Descriptor {
+    /// Its number.
+    pub const fn number(&self) -> c_int {
+        self.0
+    }
+}
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
@@ -32,6 +39,14 @@ fn open(path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
         )
     };
     (fd >= 0).then_some(Descriptor(fd as c_int))
+}
+
+/// Opens an existing file to map all of it; `None` if it is shorter than it should be.
+pub fn open_whole(path: &CStr, size: u64) -> Option<Descriptor> {
+    let file = open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0)?;
+    // SAFETY: a query about our own descriptor.
+    let end = unsafe { kernel!(libc::SYS_lseek, file.0, 0, libc::SEEK_END) };
+    (end as i64 >= size as i64).then_some(file)
 }
 
 /// Reads the start of a file; returns how much.

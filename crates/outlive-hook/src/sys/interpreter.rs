@@ -84,6 +84,11 @@ fn is_finalizing(symbols: &Symbols) -> bool {
     unsafe { function() != 0 }
 }
 
+/// Whether it is going down, or was never there.
+pub fn is_going_down() -> bool {
+    SYMBOLS.get().is_none_or(is_finalizing)
+}
+
 /// The calling thread's state, or 0: reads a thread-local of the interpreter.
 #[inline]
 pub fn this_thread_state() -> usize {

@@ -9,15 +9,21 @@ pub mod early;
 #[cfg(feature = "preload")]
 pub mod exports;
 pub mod file;
+pub mod guard_calls;
+pub mod guard_methods;
 pub mod interpreter;
 pub mod kernel;
+pub mod ledger;
 pub mod library;
 pub mod map;
 pub mod once;
 pub mod peek;
 pub mod process;
 pub mod real;
+pub mod residency;
 pub mod signal;
+pub mod stack;
 #[cfg(test)]
 pub mod testing;
 pub mod thread;
+pub mod watchdog;

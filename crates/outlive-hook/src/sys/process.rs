@@ -28,6 +28,66 @@ pub fn thread_handle() -> u64 {
     unsafe { libc::pthread_self() as u64 }
 }
 
+/// A resource limit of this process, if it has one.
+pub fn limit(resource: u32) -> Option<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a live structure; a query of this process.
+    let asked = unsafe {
+        kernel!(
+            libc::SYS_prlimit64,
+            0,
+            resource,
+            core::ptr::null::<libc::rlimit>(),
+            &raw mut limit
+        )
+    };
+    (asked == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// How often this process touched a page for the first time.
+pub fn page_faults() -> u64 {
+    // SAFETY: zero is a valid value of this structure of integers.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: a live structure; a query of this process.
+    unsafe { kernel!(libc::SYS_getrusage, libc::RUSAGE_SELF, &raw mut usage) };
+    usage.ru_minflt as u64
+}
+
+/// Whether a process has memory: it is there, and not only waited for.
+pub fn has_memory(pid: u32) -> bool {
+    pages_of(pid)[0] > 0
+}
+
+/// Bytes that a process has resident and that are no file's.
+pub fn anonymous_memory(pid: u32) -> u64 {
+    let [_, resident, shared] = pages_of(pid);
+    resident.saturating_sub(shared).wrapping_mul(4096)
+}
+
+/// The first three figures of `/proc/PID/statm`: size, resident, shared; in pages.
+fn pages_of(pid: u32) -> [u64; 3] {
+    let mut path = [0_u8; 48];
+    let mut cursor = Cursor {
+        bytes: &mut path,
+        at: 0,
+    };
+    cursor.push(b"/proc/");
+    cursor.push_number(u64::from(pid));
+    cursor.push(b"/statm\0");
+    let mut text = [0_u8; 128];
+    let length = core::ffi::CStr::from_bytes_until_nul(&path)
+        .map_or(0, |path| super::file::read(path, &mut text));
+    let mut figures = text
+        .get(..length)
+        .unwrap_or(&[])
+        .split(|&byte| byte == b' ')
+        .map(|figure| figure.iter().fold(0, |sum, &byte| push_digit(sum, byte)));
+    [(); 3].map(|()| figures.next().unwrap_or(0))
+}
+
 /// Name of this thread; returns its length.
 pub fn thread_name(buffer: &mut [u8; 16]) -> usize {
     // SAFETY: the kernel writes at most 16 bytes.

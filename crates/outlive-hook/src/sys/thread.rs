@@ -32,7 +32,8 @@ pub struct Thread {
     pub map_caller: AtomicU64,
     /// Its id; 0 before the first look.
     pub tid: AtomicU32,
-    reserved: AtomicU32,
+    /// What the guard keeps: its place among those that grow, and the marks below.
+    guard: AtomicU32,
     /// Its last event without Python frames.
     pub native: Memo,
 }
@@ -89,6 +90,66 @@ pub fn current() -> &'static Thread {
     }
     // SAFETY: as on x86-64.
     unsafe { &*address }
+}
+
+/// In the guard's word: the place.
+const GROWER: u32 = 0xFFFF;
+/// What it asks for is meant to stay untouched.
+const SPARSE: u32 = 1 << 16;
+/// It handles a shortage itself.
+const HANDLING: u32 = 1 << 17;
+/// It was seen with Python's state.
+const PYTHON: u32 = 1 << 18;
+
+impl Thread {
+    /// Its place among those that grow, plus one; 0 for none.
+    #[inline]
+    pub fn grower(&self) -> u32 {
+        self.guard.load(Relaxed) & GROWER
+    }
+
+    /// Sets it; the thread has yet to be seen with Python's state there.
+    pub fn set_grower(&self, place: u32) {
+        let marks = self.guard.load(Relaxed) & !(GROWER | PYTHON);
+        self.guard.store(marks | place & GROWER, Relaxed);
+    }
+
+    /// Whether its large requests are let through, since most of them will not be touched.
+    pub fn is_sparse(&self) -> bool {
+        self.guard.load(Relaxed) & SPARSE != 0
+    }
+
+    /// Sets it.
+    pub fn set_sparse(&self, on: bool) {
+        self.mark(SPARSE, on);
+    }
+
+    /// Whether it handles a shortage, and must not be refused anything.
+    pub fn is_handling(&self) -> bool {
+        self.guard.load(Relaxed) & HANDLING != 0
+    }
+
+    /// Sets it.
+    pub fn set_handling(&self, on: bool) {
+        self.mark(HANDLING, on);
+    }
+
+    /// Whether it was seen with Python's state.
+    #[inline]
+    pub fn is_python(&self) -> bool {
+        self.guard.load(Relaxed) & PYTHON != 0
+    }
+
+    /// It was.
+    pub fn set_python(&self) {
+        self.mark(PYTHON, true);
+    }
+
+    fn mark(&self, mark: u32, on: bool) {
+        let word = self.guard.load(Relaxed);
+        self.guard
+            .store(if on { word | mark } else { word & !mark }, Relaxed);
+    }
 }
 
 /// Proof that this thread entered the hook and was not in it before: whatever records asks for it.

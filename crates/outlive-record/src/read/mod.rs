@@ -5,9 +5,11 @@
 //! give "none"; records that were being written when the process died are left out.
 
 mod bytes;
+mod interventions;
 mod records;
 mod stacks;
 
+pub use interventions::{Deed, Intervention};
 pub use records::{ChildRecord, Event, ExceptionRecord, FatalSignal, FatalThread, Note};
 pub use stacks::{Frame, Stack};
 

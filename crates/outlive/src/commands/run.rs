@@ -14,6 +14,7 @@ use crate::exit::{self, Ending};
 use crate::say;
 use crate::store::{Store, StoredRun};
 use crate::summary;
+use crate::supervise::guard::{Guard, Wish};
 use crate::supervise::prune::{self, Quota};
 use crate::supervise::{Plan, hook_library, supervise, target};
 
@@ -23,15 +24,21 @@ pub fn run(arguments: &RunArguments) -> Result<Ending> {
     let (program, rest) = words.split_first().context("No command to run")?;
     let mut command = Command::new(program);
     command.args(rest);
+    let wish = wish(arguments)?;
     let recording = prepare(arguments.box_size).inspect_err(|error| {
         if !arguments.quiet {
-            say(&format!("Not recorded: {error:#}"));
+            let what = match wish {
+                Some(_) => "Not recorded, and so not guarded",
+                None => "Not recorded",
+            };
+            say(&format!("{what}: {error:#}"));
         }
     });
-    let plan = recording
-        .as_ref()
-        .ok()
-        .map(|recording| recording.plan(&mut command, &words));
+    let plan = recording.as_ref().ok().map(|recording| {
+        let mut plan = recording.plan(&mut command, &words);
+        guard(&mut plan, wish, arguments.quiet);
+        plan
+    });
     let outcome = supervise(&mut command, plan, || {
         if let Ok(recording) = &recording {
             prune::prune(&recording.store, Quota::from_env());
@@ -51,6 +58,33 @@ pub fn run(arguments: &RunArguments) -> Result<Ending> {
                 let _ = std::fs::remove_dir_all(&recording.run.directory);
             }
             cannot_start(program, &error)
+        }
+    }
+}
+
+/// What the guard is to keep to; `None` for no guard.
+fn wish(arguments: &RunArguments) -> Result<Option<Wish>> {
+    let wish = Wish {
+        limit: arguments.limit,
+        allow_sparse: arguments.allow_sparse,
+    };
+    match wish.objection() {
+        Some(objection) => bail!(objection),
+        None => Ok((!arguments.no_guard).then_some(wish)),
+    }
+}
+
+/// Makes the guard. A program that cannot be guarded runs all the same.
+fn guard(plan: &mut Plan<'_>, wish: Option<Wish>, quiet: bool) {
+    match wish.map(|wish| Guard::make(&plan.run.directory, wish)) {
+        None => {}
+        Some(Ok(guard)) => plan.guard = Some(guard),
+        Some(Err(error)) => {
+            let remark = format!("Not guarded: cannot make the ledger: {error}");
+            if !quiet {
+                say(&remark);
+            }
+            plan.remarks.push(remark);
         }
     }
 }
@@ -78,6 +112,7 @@ impl Prepared {
             run: &self.run,
             command,
             remarks: Vec::new(),
+            guard: None,
         }
     }
 }
@@ -164,6 +199,7 @@ fn cannot_start(program: &OsString, error: &io::Error) -> Result<Ending> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::Limit;
 
     #[test]
     fn a_disk_without_room_for_a_box_is_said_in_one_line() {
@@ -174,5 +210,28 @@ mod tests {
             .to_string();
         assert!(message.starts_with("Disk full: "), "{message}");
         assert_eq!(message.lines().count(), 1);
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_guarded_is_recorded_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = StoredRun {
+            id: String::new(),
+            directory: folder.path().join("gone"),
+        };
+        let mut plan = Plan {
+            run: &run,
+            command: Vec::new(),
+            remarks: Vec::new(),
+            guard: None,
+        };
+        let wish = Wish {
+            limit: Limit::Auto,
+            allow_sparse: false,
+        };
+        guard(&mut plan, Some(wish), true);
+        assert!(plan.guard.is_none());
+        let remark = "Not guarded: cannot make the ledger: ";
+        assert!(plan.remarks[0].starts_with(remark), "{:?}", plan.remarks);
     }
 }

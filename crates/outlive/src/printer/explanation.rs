@@ -203,6 +203,10 @@ fn last_line(diagnosis: &Diagnosis) -> Option<String> {
     if !id.is_about_memory() && !unknown {
         return None;
     }
+    // What Outlive did is in the proof, and is what mattered.
+    if diagnosis.intervention.is_some() {
+        return None;
+    }
     let LastLarge {
         bytes,
         place,

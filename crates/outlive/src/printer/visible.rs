@@ -38,7 +38,7 @@ pub(crate) fn command(words: &[String]) -> String {
 pub(crate) fn short_cgroups(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
-    while let Some(place) = ["cgroup v1 /", "cgroup v2 /"]
+    while let Some(place) = ["cgroup v1 /", "cgroup v2 /", "memory cgroup /"]
         .iter()
         .filter_map(|mark| Some(rest.find(mark)? + mark.len() - 1))
         .min()
@@ -99,6 +99,11 @@ mod tests {
         assert_eq!(
             short_cgroups(&line),
             format!("limit (cgroup v2 /kubepods.slice/…/{id}), cgroup v1 /: 1")
+        );
+        let line = format!("budget (memory cgroup /kubepods.slice/burstable/{id})");
+        assert_eq!(
+            short_cgroups(&line),
+            format!("budget (memory cgroup /kubepods.slice/…/{id})")
         );
         let line = "cgroup v2 /user.slice/session-2.scope: oom_kill 0 -> 1";
         assert_eq!(short_cgroups(line), line);

@@ -58,6 +58,9 @@ impl Recorder {
             );
             self.facts.remarks.push(remark);
         }
+        if let Some(guard) = self.guard.take() {
+            self.facts.budget = Some(guard.finish());
+        }
         self.facts.ended_at = Some(clock::realtime());
         self.refresh();
         self.facts

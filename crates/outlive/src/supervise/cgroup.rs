@@ -7,94 +7,8 @@ use std::path::{Path, PathBuf};
 use outlive_diagnose::facts::{CgroupFacts, Change};
 
 use super::cgroup_files::{CgroupVersion, Counters};
+use super::cgroup_mounts::{Level, Mounts};
 use super::kept_file::text_of;
-
-/// Where each controller is mounted, as far as memory and process counts go.
-#[derive(Debug, Default)]
-pub(super) struct Mounts {
-    memory_one: Option<Mount>,
-    pids_one: Option<Mount>,
-    unified: Option<Mount>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Mount {
-    /// The cgroup that is visible at the mount point.
-    root: PathBuf,
-    point: PathBuf,
-}
-
-impl Mounts {
-    /// From `/proc/self/mountinfo`.
-    pub(super) fn read() -> Self {
-        Self::parse(&text_of("/proc/self/mountinfo").unwrap_or_default())
-    }
-
-    fn parse(text: &str) -> Self {
-        let mut mounts = Self::default();
-        for line in text.lines() {
-            let Some((left, right)) = line.split_once(" - ") else {
-                continue;
-            };
-            let mut left = left.split(' ').skip(3);
-            let (Some(root), Some(point)) = (left.next(), left.next()) else {
-                continue;
-            };
-            let mut right = right.split(' ');
-            let kind = right.next().unwrap_or_default();
-            let options = right.nth(1).unwrap_or_default();
-            let mount = || {
-                Some(Mount {
-                    root: unescape(root),
-                    point: unescape(point),
-                })
-            };
-            let has = |controller: &str| options.split(',').any(|option| option == controller);
-            match kind {
-                "cgroup2" => mounts.unified = mounts.unified.take().or_else(mount),
-                "cgroup" if has("memory") => {
-                    mounts.memory_one = mounts.memory_one.take().or_else(mount);
-                }
-                "cgroup" if has("pids") => {
-                    mounts.pids_one = mounts.pids_one.take().or_else(mount);
-                }
-                _ => {}
-            }
-        }
-        mounts
-    }
-}
-
-impl Mount {
-    /// The folder of a cgroup named in `/proc/PID/cgroup`, and those above it up to the mount
-    /// point, innermost first. Names that lead out of what is visible give the mount point.
-    fn chain(&self, path: &str) -> Vec<PathBuf> {
-        let inside = Path::new(path)
-            .strip_prefix(&self.root)
-            .unwrap_or(Path::new(""));
-        let is_plain = inside.components().all(|part| part.as_os_str() != "..");
-        let inner = if is_plain {
-            self.point.join(inside)
-        } else {
-            self.point.clone()
-        };
-        let inner = if inner.is_dir() {
-            inner
-        } else {
-            self.point.clone()
-        };
-        inner
-            .ancestors()
-            .take_while(|folder| folder.starts_with(&self.point))
-            .map(|folder| folder.components().collect())
-            .collect()
-    }
-
-    fn name(&self, folder: &Path) -> String {
-        let inside = folder.strip_prefix(&self.point).unwrap_or(folder);
-        Path::new("/").join(inside).display().to_string()
-    }
-}
 
 /// One cgroup that is watched.
 #[derive(Debug)]
@@ -147,53 +61,32 @@ impl Chain {
         is_new
     }
 
+    /// The memory cgroups of a process now, innermost first, without roots, which no limit can
+    /// be set on.
+    pub(super) fn levels(&self, process: &str) -> Vec<Level> {
+        let text = text_of(format!("/proc/{process}/cgroup")).unwrap_or_default();
+        let mut levels = self.mounts.levels(&text);
+        levels.retain(|level| !level.folder.join("cgroup.sane_behavior").exists());
+        levels
+    }
+
     fn find(&self, text: &str) -> Vec<Cgroup> {
-        let path_of = |controller: &str| {
-            text.lines().find_map(|line| {
-                let mut parts = line.splitn(3, ':').skip(1);
-                let (controllers, path) = (parts.next()?, parts.next()?);
-                controllers
-                    .split(',')
-                    .any(|one| one == controller)
-                    .then_some(path)
-            })
-        };
-        let pids_folder = match (&self.mounts.pids_one, path_of("pids")) {
-            (Some(mount), Some(path)) => mount.chain(path).into_iter().next(),
-            _ => None,
-        };
-        let sources = [
-            (
-                &self.mounts.memory_one,
-                path_of("memory"),
-                CgroupVersion::One,
-            ),
-            (&self.mounts.unified, path_of(""), CgroupVersion::Two),
-        ];
-        let mut groups = Vec::new();
-        for (mount, path, version) in sources {
-            let (Some(mount), Some(path)) = (mount, path) else {
-                continue;
-            };
-            let folders = mount.chain(path);
-            let with_memory = folders
-                .into_iter()
-                .filter(|folder| version.has_memory(folder));
-            for (depth, folder) in with_memory.enumerate() {
-                let pids_folder = pids_folder.clone().filter(|_| depth == 0);
-                let before = Counters::read(&folder, pids_folder.as_deref(), version);
-                let name = mount.name(&folder);
-                groups.push(Cgroup {
-                    folder,
-                    version,
+        let pids_folder = self.mounts.pids_folder(text);
+        let levels = self.mounts.levels(text).into_iter();
+        levels
+            .map(|level| {
+                let pids_folder = pids_folder.clone().filter(|_| level.is_own);
+                let before = Counters::read(&level.folder, pids_folder.as_deref(), level.version);
+                Cgroup {
+                    folder: level.folder,
+                    version: level.version,
                     pids_folder,
-                    name,
-                    is_own: depth == 0,
+                    name: level.name,
+                    is_own: level.is_own,
                     before,
-                });
-            }
-        }
-        groups
+                }
+            })
+            .collect()
     }
 
     /// Everything about them when they were first seen.
@@ -260,65 +153,4 @@ impl Cgroup {
 /// Tells a cgroup from a later one with its name; 0 when it is gone.
 pub(super) fn inode_of(folder: &Path) -> u64 {
     std::fs::metadata(folder).map_or(0, |meta| meta.ino())
-}
-
-/// Spaces and the like stand as octal numbers in `mountinfo`.
-fn unescape(text: &str) -> PathBuf {
-    PathBuf::from(
-        text.replace("\\040", " ")
-            .replace("\\011", "\t")
-            .replace("\\134", "\\"),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HYBRID: &str = "\
-30 23 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755
-31 30 0:27 / /sys/fs/cgroup/unified rw,nosuid shared:10 - cgroup2 cgroup2 rw
-38 30 0:34 /docker/abc /sys/fs/cgroup/memory ro,nosuid shared:16 - cgroup cgroup rw,memory
-39 30 0:35 / /sys/fs/cgroup/pids ro,nosuid shared:17 - cgroup cgroup rw,pids
-";
-
-    #[test]
-    fn mounts_of_both_versions_are_found() {
-        let mounts = Mounts::parse(HYBRID);
-        let point = |mount: &Option<Mount>| mount.clone().unwrap().point;
-        assert_eq!(
-            point(&mounts.memory_one),
-            Path::new("/sys/fs/cgroup/memory")
-        );
-        assert_eq!(point(&mounts.pids_one), Path::new("/sys/fs/cgroup/pids"));
-        assert_eq!(point(&mounts.unified), Path::new("/sys/fs/cgroup/unified"));
-    }
-
-    fn mount_at(point: &Path, root: &str) -> Mount {
-        Mount {
-            root: PathBuf::from(root),
-            point: point.to_owned(),
-        }
-    }
-
-    #[test]
-    fn a_chain_goes_from_the_inside_to_the_mount_point() {
-        let folder = tempfile::tempdir().unwrap();
-        let inner = folder.path().join("user/session");
-        fs_err::create_dir_all(&inner).unwrap();
-        let chain = mount_at(folder.path(), "/").chain("/user/session");
-        assert_eq!(
-            chain,
-            [inner.as_path(), &folder.path().join("user"), folder.path()]
-        );
-    }
-
-    #[test]
-    fn a_container_sees_its_own_cgroup_at_the_mount_point() {
-        let folder = tempfile::tempdir().unwrap();
-        let mount = mount_at(folder.path(), "/docker/abc");
-        assert_eq!(mount.chain("/docker/abc"), [folder.path()]);
-        assert_eq!(mount.chain("/../outside"), [folder.path()]);
-        assert_eq!(mount.chain("/not/visible"), [folder.path()]);
-    }
 }

@@ -55,15 +55,27 @@ impl CgroupVersion {
         })
     }
 
+    pub(super) fn limit_file(self, folder: &Path) -> PathBuf {
+        folder.join(match self {
+            Self::One => "memory.limit_in_bytes",
+            Self::Two => "memory.max",
+        })
+    }
+
+    /// What swap may hold of it. The first version counts memory and swap together.
+    pub(super) fn swap_files(self, folder: &Path) -> (PathBuf, PathBuf) {
+        let (usage, limit) = match self {
+            Self::One => ("memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes"),
+            Self::Two => ("memory.swap.current", "memory.swap.max"),
+        };
+        (folder.join(usage), folder.join(limit))
+    }
+
     /// The limit in bytes; `None` for none.
     pub(super) fn limit(self, folder: &Path) -> Option<u64> {
-        match self {
-            Self::One => {
-                number(folder, "memory.limit_in_bytes").filter(|limit| *limit < UNLIMITED_ONE)
-            }
-            // `max` is not a number.
-            Self::Two => number(folder, "memory.max"),
-        }
+        let text = text_of(self.limit_file(folder)).ok()?;
+        // `max` is not a number.
+        text.trim().parse().ok().and_then(limit_of)
     }
 
     /// Page cache and slab that the kernel can take back before it kills, from `memory.stat`.
@@ -77,6 +89,11 @@ impl CgroupVersion {
             .filter_map(|name| entry(statistics, name))
             .sum()
     }
+}
+
+/// The limit that a number in a limit's file means: the first version has one for "none".
+pub(super) fn limit_of(number: u64) -> Option<u64> {
+    (number < UNLIMITED_ONE).then_some(number)
 }
 
 impl Counters {
@@ -104,7 +121,7 @@ impl Counters {
     }
 
     fn read_one(folder: &Path) -> Self {
-        let limit = |file| number(folder, file).filter(|limit| *limit < UNLIMITED_ONE);
+        let limit = |file| number(folder, file).and_then(limit_of);
         // This counter is of the cgroup alone: a kill below it is counted there.
         let oom_kill = entry(&text(folder, "memory.oom_control"), "oom_kill");
         Self {

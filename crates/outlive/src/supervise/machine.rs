@@ -121,7 +121,15 @@ fn resident(pid: u32) -> Option<u64> {
 }
 
 /// The second number of `/proc/PID/statm`, which counts pages.
-pub(super) fn resident_bytes(statm: &str) -> Option<u64> {
-    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+fn resident_bytes(statm: &str) -> Option<u64> {
+    sizes(statm).map(|(resident, _)| resident)
+}
+
+/// Resident bytes, and how many of them have a file behind them, shared memory included: the
+/// second and the third number of `/proc/PID/statm`.
+pub(super) fn sizes(statm: &str) -> Option<(u64, u64)> {
+    let page = rustix::param::page_size() as u64;
+    let mut pages = statm.split(' ').skip(1).map(str::parse::<u64>);
+    let (resident, backed) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    Some((resident * page, backed * page))
 }

@@ -10,9 +10,11 @@ mod aftermath;
 mod cgroup;
 mod cgroup_files;
 mod cgroup_meter;
+mod cgroup_mounts;
 pub mod clock;
 mod ended_boxes;
 mod facts_file;
+pub mod guard;
 pub mod hook_library;
 mod journal;
 mod kept_file;
@@ -46,12 +48,13 @@ use rustix::process::{
 pub(crate) use process::is_alive;
 
 use crate::store::StoredRun;
+use guard::Guard;
 use recorder::Recorder;
 use signals::Relay;
 use witness::Witness;
 
 /// Where and what to record.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan<'a> {
     /// The run.
     pub run: &'a StoredRun,
@@ -59,6 +62,8 @@ pub struct Plan<'a> {
     pub command: Vec<String>,
     /// What could not be done before the start.
     pub remarks: Vec<String>,
+    /// The guard, unless there is to be none.
+    pub guard: Option<Guard>,
 }
 
 /// A program that has ended.
@@ -81,7 +86,13 @@ pub fn supervise(
 ) -> io::Result<Outcome> {
     // Orphans of the tree become our children, and so can be seen and waited for.
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
-    let recorder = plan.map(|plan| Recorder::before(plan.run, &plan.command, plan.remarks));
+    let recorder = plan.map(|plan| {
+        let mut recorder = Recorder::before(plan.run, &plan.command, plan.remarks);
+        if let Some(guard) = plan.guard {
+            recorder.guard_with(guard);
+        }
+        recorder
+    });
     let mut supervisor = Supervisor::start(command, recorder)?;
     chore();
     let status = loop {

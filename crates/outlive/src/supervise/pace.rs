@@ -48,6 +48,15 @@ impl Pace {
         };
         now + self.interval
     }
+
+    /// When to sample next while the headroom is short: quickly, unless nothing has moved for long.
+    pub(super) const fn while_short(&self, now: u64) -> u64 {
+        if now - self.moved_at > LONG_STILL {
+            now + USUAL
+        } else {
+            now + FAST
+        }
+    }
 }
 
 /// Keeps a costly look within its share of the time: after one that took `t`, the next comes no
@@ -111,6 +120,14 @@ mod tests {
         }
         assert_eq!(pace.next(now, 0, 1 << 30) - now, 250 * MILLISECOND);
         assert_eq!(pace.next(now, 65 << 20, 1 << 40) - now, 20 * MILLISECOND);
+    }
+
+    #[test]
+    fn while_headroom_is_short_it_is_looked_at_quickly() {
+        let mut pace = Pace::starting_at(0);
+        pace.next(SECOND, 2 << 20, 0);
+        assert_eq!(pace.while_short(2 * SECOND), 2 * SECOND + FAST);
+        assert_eq!(pace.while_short(9 * SECOND), 9 * SECOND + USUAL);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::cgroup_meter::CgroupMeter;
 use super::clock;
 use super::ended_boxes::EndedBoxes;
 use super::facts_file::FactsFile;
+use super::guard::Guard;
 use super::kernel_log::KernelLog;
 use super::machine::{self, Machine};
 use super::process;
@@ -40,6 +41,7 @@ pub(super) struct Recorder {
     pub(super) unexplained: Vec<Watched>,
     pub(super) schedule: Schedule,
     pub(super) meter: CgroupMeter,
+    pub(super) guard: Option<Guard>,
     pub(super) births: Births,
     pub(super) directory_changed_at: (i64, i64),
     /// Whether boxes may have been replaced, and when that was last looked at.
@@ -86,6 +88,7 @@ impl Recorder {
             facts,
             directory: run.directory.clone(),
             meter: CgroupMeter::open(&chain),
+            guard: None,
             chain,
             machine,
             kernel_log,
@@ -102,6 +105,15 @@ impl Recorder {
             highest_reaped: 0,
             is_changed: true,
         }
+    }
+
+    /// Takes the guard in, with the limits and the room there are before the program starts.
+    pub(super) fn guard_with(&mut self, mut guard: Guard) {
+        guard.follow(&self.chain, "self");
+        let before = guard.before();
+        guard.tend(before, &[], &self.facts.machine, clock::monotonic());
+        self.facts.budget = Some(guard.facts());
+        self.guard = Some(guard);
     }
 
     /// The program runs.
@@ -149,6 +161,9 @@ impl Recorder {
     pub(super) fn ended(&mut self, places: &[usize], now: u64) -> bool {
         let mut has_bad_end = false;
         self.is_changed |= !places.is_empty();
+        if !places.is_empty() {
+            self.alive.iter_mut().for_each(Watched::forget_shares);
+        }
         for place in places.iter().rev() {
             let mut watched = self.alive.swap_remove(*place);
             self.ended_boxes.expect();

@@ -3,10 +3,12 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use outlive_diagnose::facts::BudgetFacts;
 use outlive_record::timeline::{Sample, UNKNOWN};
 
 use super::cgroup_meter::CgroupMeter;
 use super::clock::{self, MILLISECOND, SECOND};
+use super::guard::Guard;
 use super::kept_file::KeptFile;
 use super::machine;
 use super::pace::{Allowance, Pace};
@@ -29,6 +31,8 @@ pub(super) struct Schedule {
     pace: Pace,
     tree: Allowance,
     shares: Allowance,
+    /// The same while a limit is near that depends on it.
+    urgent_shares: Allowance,
 }
 
 impl Schedule {
@@ -39,6 +43,7 @@ impl Schedule {
             pace: Pace::starting_at(now),
             tree: Allowance::new(1000, 20 * MILLISECOND),
             shares: Allowance::new(1000, 2 * SECOND),
+            urgent_shares: Allowance::new(5, 200 * MILLISECOND),
         }
     }
 }
@@ -95,11 +100,14 @@ impl Recorder {
         }
         self.look_at_shares(now);
         self.look_closely(now);
-        self.record_samples(now);
+        let is_short = self.tend(now);
         self.look_for_ended_boxes(now);
         self.is_changed |= moved > NOTABLE;
         let resident = self.resident();
         self.schedule.next_sample_at = self.schedule.pace.next(now, moved, resident);
+        if is_short {
+            self.schedule.next_sample_at = self.schedule.pace.while_short(now);
+        }
         if self.is_changed && self.schedule.file.is_due(now) {
             self.refresh();
         }
@@ -158,10 +166,21 @@ impl Recorder {
 
     fn look_at_shares(&mut self, now: u64) {
         let cost = self.resident() / SHARES_BYTES_PER_NANOSECOND;
-        if self.schedule.shares.is_due_for(now, cost) {
+        let is_urgent = self.guard.as_ref().is_some_and(Guard::asks_for_shares);
+        let schedule = &mut self.schedule;
+        let (allowance, is_due) = if is_urgent {
+            let alive = self.alive.iter_mut();
+            alive.for_each(Watched::look_at_shared_memory);
+            let is_due = schedule.urgent_shares.is_due(now);
+            (&mut schedule.urgent_shares, is_due)
+        } else {
+            let is_due = schedule.shares.is_due_for(now, cost);
+            (&mut schedule.shares, is_due)
+        };
+        if is_due {
             let began = clock::monotonic();
             self.alive.iter_mut().for_each(Watched::look_at_shares);
-            self.schedule.shares.spent(began, clock::monotonic());
+            allowance.spent(began, clock::monotonic());
         }
         let held = self.alive.iter().map(Watched::held).sum();
         self.facts.peak_memory = self.facts.peak_memory.max(held);
@@ -170,18 +189,39 @@ impl Recorder {
     /// Limits, names, cgroups: what a program may change about itself.
     fn look_closely(&mut self, now: u64) {
         let mut has_moved = false;
+        let root = self.facts.root;
         for watched in &mut self.alive {
             let Some(facts) = self.facts.processes.get_mut(watched.place) else {
                 continue;
             };
             if watched.is_close_look_due(now, facts.seen_at) {
                 watched.look_closely(facts);
-                has_moved |= self.chain.include(&watched.id.pid.to_string());
+                let process = watched.id.pid.to_string();
+                has_moved |= self.chain.include(&process);
+                if let Some(guard) = self.guard.as_mut().filter(|_| watched.id == root) {
+                    guard.follow(&self.chain, &process);
+                }
             }
         }
         if has_moved {
             self.meter = CgroupMeter::open(&self.chain);
         }
+    }
+
+    /// Samples, and the guard with what they show. Gives whether the headroom is short.
+    fn tend(&mut self, now: u64) -> bool {
+        let before = self.guard.as_ref().map(Guard::before);
+        self.record_samples(now);
+        let (Some(guard), Some(before)) = (&mut self.guard, before) else {
+            return false;
+        };
+        let is_short = guard.tend(before, &self.alive, &self.facts.machine, now);
+        let budget = guard.facts();
+        let known = self.facts.budget.as_ref();
+        let interventions = |facts: &BudgetFacts| (facts.refusals, facts.stops);
+        self.is_changed |= known.map(interventions) != Some(interventions(&budget));
+        self.facts.budget = Some(budget);
+        is_short
     }
 
     fn record_samples(&mut self, now: u64) {

@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::clock::SECOND;
 use super::kept_file::{KeptFile, text_of};
-use super::machine::resident_bytes;
+use super::machine;
 use super::process::{self, Stat, status_bytes, status_word};
 use super::spawn;
 
@@ -30,6 +30,10 @@ pub(super) struct Watched {
     pub(super) place: usize,
     /// Last resident size.
     pub(super) resident: u64,
+    /// How much of that has no file behind it.
+    anonymous: u64,
+    /// Shared memory it had resident at the last close look.
+    shared_memory: u64,
     /// Its resident size when first seen, if that was a forked parent's.
     copied: Option<u64>,
     close_look_at: u64,
@@ -43,6 +47,8 @@ pub(super) struct Watched {
 struct Rollup {
     file: Option<KeptFile>,
     proportional: u64,
+    /// Anonymous and shared memory that is other processes' part, as long as that holds.
+    of_others: Option<u64>,
     swapped: u64,
     resident: u64,
 }
@@ -75,12 +81,15 @@ impl Watched {
             pidfd,
             place,
             resident: 0,
+            anonymous: 0,
+            shared_memory: 0,
             copied: stat.is_copy.then_some(UNKNOWN),
             close_look_at: now,
             memory: KeptFile::open(process::path(pid, "statm")).ok(),
             rollup: Rollup {
                 file: None,
                 proportional: UNKNOWN,
+                of_others: None,
                 swapped: UNKNOWN,
                 resident: 0,
             },
@@ -119,8 +128,22 @@ impl Watched {
         if let Some(swapped) = status_bytes(&status, "VmSwap:") {
             self.rollup.swapped = swapped;
         }
+        self.take_shared_memory(&status);
         let highest = status_bytes(&status, "VmHWM:").unwrap_or(0);
         facts.peak_resident = facts.peak_resident.max(highest);
+    }
+
+    /// Shared memory alone, between two close looks.
+    pub(super) fn look_at_shared_memory(&mut self) {
+        if let Ok(status) = text_of(process::path(self.id.pid, "status")) {
+            self.take_shared_memory(&status);
+        }
+    }
+
+    fn take_shared_memory(&mut self, status: &str) {
+        if let Some(shared) = status_bytes(status, "RssShmem:") {
+            self.shared_memory = shared;
+        }
     }
 
     /// A young process becomes something else (`exec`, `setrlimit`); an old one seldom does. So
@@ -141,15 +164,16 @@ impl Watched {
 
     /// The resident size now; gives by how much it changed.
     pub(super) fn look(&mut self, facts: &mut ProcessFacts) -> u64 {
-        let Some(resident) = self
+        let Some((resident, backed)) = self
             .memory
             .as_mut()
-            .and_then(|file| resident_bytes(file.read_text()?))
+            .and_then(|file| machine::sizes(file.read_text()?))
         else {
             return 0;
         };
         let moved = resident.abs_diff(self.resident);
         self.resident = resident;
+        self.anonymous = resident.saturating_sub(backed);
         self.copied = self.copied.map(|copied| copied.min(resident));
         // A process without memory has just ended; the last size it had is what counts.
         if resident > 0 {
@@ -171,7 +195,28 @@ impl Watched {
             return;
         };
         self.rollup.proportional = proportional;
+        self.rollup.of_others = Some(part_of_others(text, self.shared_memory));
         self.rollup.resident = self.resident;
+    }
+
+    /// A process ended that may have shared memory with this one.
+    pub(super) const fn forget_shares(&mut self) {
+        self.rollup.of_others = None;
+    }
+
+    /// Memory that no file is behind, as a budget counts it.
+    pub(super) const fn unbacked(&self) -> u64 {
+        self.anonymous.saturating_add(self.shared_memory)
+    }
+
+    /// How much of that is counted with other processes too, the largest of which has `largest`.
+    /// One that was not looked at since it was forked, or since another process ended, shares what
+    /// it got by the fork.
+    pub(super) fn counted_twice(&self, largest: u64) -> u64 {
+        match self.rollup.of_others {
+            Some(bytes) => bytes.min(self.unbacked()),
+            None => self.copied.unwrap_or(0).min(self.anonymous).min(largest),
+        }
     }
 
     /// Bytes this process answers for: its proportional size at the last look, and what it grew
@@ -250,6 +295,20 @@ impl Timeline {
             writer: TimelineWriter::new(size),
         }))
     }
+}
+
+/// Anonymous and shared memory less its proportional size, from `smaps_rollup`.
+fn part_of_others(text: &str, shared_memory: u64) -> u64 {
+    let size = |name| status_bytes(text, name);
+    let parts = (size("Anonymous:"), size("Pss_Anon:"), size("Pss_Shmem:"));
+    if let (Some(anonymous), Some(part), Some(shared_part)) = parts {
+        let shared = shared_memory.saturating_sub(shared_part);
+        return anonymous.saturating_sub(part).saturating_add(shared);
+    }
+    // Linux before 5.10 adds files in; their pages are seldom dirty.
+    let size = |name| size(name).unwrap_or(0);
+    let others = size("Rss:").saturating_sub(size("Pss:"));
+    others.min(size("Shared_Dirty:"))
 }
 
 /// Name of the black box a process makes.

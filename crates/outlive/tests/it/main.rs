@@ -5,6 +5,7 @@
 mod context;
 mod endings;
 mod evidence;
+mod guard;
 mod guest;
 mod pruning;
 mod signals;

@@ -25,13 +25,13 @@ fn a_home_that_cannot_be_written() {
     check(
         "OUTLIVE_HOME",
         "/proc/nowhere",
-        "outlive: Not recorded: Cannot make a folder in",
+        "outlive: Not recorded, and so not guarded: Cannot make a folder in",
     );
 }
 
 #[test]
 fn a_library_that_is_missing() {
-    let line = "outlive: Not recorded: `liboutlive_hook.so` not found";
+    let line = "outlive: Not recorded, and so not guarded: `liboutlive_hook.so` not found";
     check("OUTLIVE_HOOK_LIBRARY", "/nowhere/liboutlive_hook.so", line);
 }
 
@@ -41,7 +41,7 @@ fn a_library_whose_path_the_loader_would_split() {
     let library = folder.path().join("my library.so");
     fs_err::write(&library, "").unwrap();
     let line = format!(
-        "outlive: Not recorded: `{}` cannot be preloaded",
+        "outlive: Not recorded, and so not guarded: `{}` cannot be preloaded",
         library.display()
     );
     check("OUTLIVE_HOOK_LIBRARY", library.to_str().unwrap(), &line);

@@ -12,6 +12,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::guard::{self, Answer, Purpose};
 use crate::recorder::{self, MappingKind};
 use crate::sys::thread::{self, Entered};
 use crate::sys::{c_library, library};
@@ -21,15 +22,45 @@ const SMALLEST: usize = 64 << 10;
 /// Magic number of tmpfs, where shared memory lives.
 const TMPFS: i64 = 0x0102_1994;
 
-static ALLOCATOR_START: AtomicUsize = AtomicUsize::new(0);
-static ALLOCATOR_END: AtomicUsize = AtomicUsize::new(0);
+/// The library that the allocator in use is.
+static ALLOCATOR: Span = Span::new();
+/// The library or program that the interpreter is.
+static INTERPRETER: Span = Span::new();
 
-/// Finds out which library the allocator in use is. Called in the constructor.
-pub(super) fn prepare() {
-    if let Some(library) = library::of(c_library::next_symbol(c"malloc") as usize) {
-        ALLOCATOR_START.store(library.start, Relaxed);
-        ALLOCATOR_END.store(library.end, Relaxed);
+/// The addresses of a library.
+#[derive(Debug)]
+struct Span {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Span {
+    const fn new() -> Self {
+        Self {
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+        }
     }
+
+    /// Sets it to the library that a function is in.
+    fn set(&self, function: usize) {
+        if let Some(library) = library::of(function) {
+            self.start.store(library.start, Relaxed);
+            self.end.store(library.end, Relaxed);
+        }
+    }
+
+    fn holds(&self, address: usize) -> bool {
+        (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
+    }
+}
+
+/// Finds out which libraries the allocator in use and the interpreter are. Called in the
+/// constructor.
+pub(super) fn prepare() {
+    ALLOCATOR.set(c_library::next_symbol(c"malloc") as usize);
+    INTERPRETER.set(c_library::symbol(c"PyObject_Malloc") as usize);
+    c_library::forget_look_up_errors();
 }
 
 /// Defines the front of `mmap`: six arguments fill the registers, so the return address goes into
@@ -93,6 +124,11 @@ unsafe extern "C" fn map_entry(
     {
         recorder::unmapped(&entered, address as usize, whole_pages(length));
     }
+    let answer = ask(length, protection, flags, fd, caller);
+    if answer.is_refused() {
+        c_library::set_errno(libc::ENOMEM);
+        return libc::MAP_FAILED;
+    }
     // SAFETY: the caller's own call.
     let result = unsafe {
         kernel!(
@@ -105,10 +141,44 @@ unsafe extern "C" fn map_entry(
             offset
         )
     };
+    answer.settle(
+        if result == -1 { 0 } else { result as usize },
+        length,
+        caller,
+    );
     if length >= SMALLEST && recorder::is_enabled() {
         note_mapping(result, length, protection, flags, fd, caller);
     }
     result as *mut c_void
+}
+
+/// Asks the guard for memory that is mapped.
+fn ask(length: usize, protection: c_int, flags: c_int, fd: c_int, caller: usize) -> Answer {
+    if length < guard::LARGE || flags & libc::MAP_FIXED != 0 || !recorder::is_enabled() {
+        return Answer::Passed;
+    }
+    let kind = memory_kind(protection, flags, fd);
+    let Some(kind) = kind.filter(|_| !ALLOCATOR.holds(caller)) else {
+        return Answer::Passed;
+    };
+    let purpose = match kind {
+        MappingKind::Unpromised => return Answer::Passed,
+        MappingKind::Shared => Purpose::Data,
+        MappingKind::Private if !INTERPRETER.holds(caller) => purpose_of_library(caller),
+        MappingKind::Private if recorder::ARENA_SIZES.contains(&length) => Purpose::Arena,
+        MappingKind::Private => Purpose::Data,
+    };
+    guard::ask(length, length, caller, purpose)
+}
+
+/// Python's own module for mappings may be a library; all others map pools for themselves.
+fn purpose_of_library(caller: usize) -> Purpose {
+    let path = library::of(caller).map_or(&[][..], |library| library.path);
+    let name = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+    match path.get(name..) {
+        Some(name) if name.starts_with(b"/mmap.") => Purpose::Data,
+        _ => Purpose::Pool,
+    }
 }
 
 #[cold]
@@ -123,7 +193,7 @@ fn note_mapping(
     let Some(kind) = memory_kind(protection, flags, fd) else {
         return;
     };
-    if (ALLOCATOR_START.load(Relaxed)..ALLOCATOR_END.load(Relaxed)).contains(&caller) {
+    if ALLOCATOR.holds(caller) {
         return;
     }
     let Some(entered) = Entered::try_enter() else {

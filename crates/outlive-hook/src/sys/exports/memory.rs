@@ -9,10 +9,11 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::filter::FILTER;
+use crate::guard::{self, Answer, Purpose};
 use crate::recorder;
 use crate::sampling::EXACT_FROM;
 use crate::sys::thread::{self, Entered, Thread};
-use crate::sys::{c_library, real};
+use crate::sys::{c_library, real, residency};
 
 /// Defines an exported function whose front passes the return address on in the given register.
 macro_rules! front {
@@ -76,20 +77,27 @@ fn note(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
     pointer
 }
 
+/// A call that is recorded, and that the guard may refuse.
+#[cold]
+#[inline(never)]
+fn guarded(size: usize, caller: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let answer = guard::ask(size, size, caller, Purpose::Data);
+    if answer.is_refused() {
+        c_library::set_errno(libc::ENOMEM);
+        return core::ptr::null_mut();
+    }
+    let pointer = allocate();
+    answer.settle(pointer as usize, size, caller);
+    note(pointer, size, caller)
+}
+
 unsafe extern "C" fn malloc_entry(size: usize, caller: usize) -> *mut c_void {
     if passes(thread::current(), size) {
         // SAFETY: the caller's own call.
         return unsafe { real::malloc(size) };
     }
     // SAFETY: the caller's own call.
-    note_cold(unsafe { real::malloc(size) }, size, caller)
-}
-
-/// [`note`], out of the way of the hot path.
-#[cold]
-#[inline(never)]
-fn note_cold(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
-    note(pointer, size, caller)
+    guarded(size, caller, || unsafe { real::malloc(size) })
 }
 
 unsafe extern "C" fn calloc_entry(count: usize, size: usize, caller: usize) -> *mut c_void {
@@ -99,7 +107,7 @@ unsafe extern "C" fn calloc_entry(count: usize, size: usize, caller: usize) -> *
         return unsafe { real::calloc(count, size) };
     }
     // SAFETY: the caller's own call.
-    note_cold(unsafe { real::calloc(count, size) }, total, caller)
+    guarded(total, caller, || unsafe { real::calloc(count, size) })
 }
 
 unsafe extern "C" fn realloc_entry(
@@ -132,9 +140,17 @@ unsafe fn realloc_noted(
         // SAFETY: an early block is moved to the real allocator.
         return unsafe { leave_early(pointer, size) };
     }
+    // SAFETY: a live block of the caller's.
+    let answer = unsafe { ask_to_grow(pointer, size, caller) };
+    if answer.is_refused() {
+        c_library::set_errno(libc::ENOMEM);
+        return core::ptr::null_mut();
+    }
+    guard::leaving(pointer as usize);
     let block = recorder::released(thread, pointer as usize);
     // SAFETY: the caller's own call.
     let fresh = unsafe { real::realloc(pointer, size) };
+    answer.settle(fresh as usize, size, caller);
     if fresh.is_null() {
         // With size 0 the block is gone, otherwise it is still there.
         if let Some(block) = block.filter(|_| size != 0) {
@@ -151,6 +167,26 @@ unsafe fn realloc_noted(
     } else {
         note(fresh, size, caller)
     }
+}
+
+/// Asks the guard for a block that changes its size. One that is a mapping of its own grows where
+/// it is; any other may have to be copied, and be there twice for a while.
+unsafe fn ask_to_grow(pointer: *mut c_void, size: usize, caller: usize) -> Answer {
+    if size < guard::LARGE {
+        return Answer::Passed;
+    }
+    let mut fresh = size;
+    if !pointer.is_null() {
+        // SAFETY: a live block of the caller's.
+        let (mapped, kept) = unsafe {
+            let mapped = residency::is_mapped_block(pointer);
+            (mapped, real::malloc_usable_size(pointer))
+        };
+        if mapped {
+            fresh = size.saturating_sub(kept);
+        }
+    }
+    guard::ask(size, fresh, caller, Purpose::Data)
 }
 
 unsafe fn leave_early(pointer: *mut c_void, size: usize) -> *mut c_void {
@@ -184,18 +220,25 @@ unsafe extern "C" fn posix_memalign_entry(
     size: usize,
     caller: usize,
 ) -> c_int {
-    let passes = passes(thread::current(), size);
-    // SAFETY: the caller's own call.
-    let result = unsafe { real::posix_memalign(out, alignment, size) };
-    if !passes && result != libc::EINVAL {
-        let block = if result == 0 {
+    if passes(thread::current(), size) {
+        // SAFETY: the caller's own call.
+        return unsafe { real::posix_memalign(out, alignment, size) };
+    }
+    // What remains if the guard says no.
+    let mut result = libc::ENOMEM;
+    let errno = c_library::errno();
+    guarded(size, caller, || {
+        // SAFETY: the caller's own call.
+        result = unsafe { real::posix_memalign(out, alignment, size) };
+        if result == 0 {
             // SAFETY: success means the block was stored there.
             unsafe { *out }
         } else {
             core::ptr::null_mut()
-        };
-        note_cold(block, size, caller);
-    }
+        }
+    });
+    // This function reports by its result alone.
+    c_library::set_errno(errno);
     result
 }
 
@@ -207,10 +250,12 @@ macro_rules! aligned {
             size: usize,
             caller: usize,
         ) -> *mut c_void {
-            let passes = passes(thread::current(), size);
+            if passes(thread::current(), size) {
+                // SAFETY: the caller's own call.
+                return unsafe { real::$real($($alignment,)? size) };
+            }
             // SAFETY: the caller's own call.
-            let pointer = unsafe { real::$real($($alignment,)? size) };
-            if passes { pointer } else { note_cold(pointer, size, caller) }
+            guarded(size, caller, || unsafe { real::$real($($alignment,)? size) })
         }
     )+};
 }
@@ -241,10 +286,23 @@ fn free_noted(pointer: *mut c_void) -> bool {
     if real::is_early(pointer) {
         return true;
     }
-    if !pointer.is_null() {
-        recorder::released(thread::current(), pointer as usize);
+    if pointer.is_null() {
+        return false;
     }
-    false
+    let block = recorder::released(thread::current(), pointer as usize);
+    let Some(block) = block.filter(|block| !block.sampled && block.bytes >= guard::LARGE as u64)
+    else {
+        return false;
+    };
+    guard::leaving(pointer as usize);
+    // SAFETY: a live block of the caller's.
+    let mapped = unsafe { residency::is_mapped_block(pointer) };
+    // SAFETY: the caller's own call.
+    unsafe { real::free(pointer) };
+    if mapped {
+        guard::left(block.bytes as usize);
+    }
+    true
 }
 
 /// # Safety

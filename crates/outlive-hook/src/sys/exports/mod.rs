@@ -17,7 +17,9 @@ pub mod output;
 pub mod processes;
 pub mod signals;
 
-use super::{altstack, c_library, interpreter, library, real, signal};
+use super::{
+    altstack, c_library, guard_calls, interpreter, ledger, library, real, residency, signal,
+};
 use crate::{arena, config, recorder};
 
 #[used]
@@ -38,7 +40,10 @@ extern "C" fn construct() {
         c_library::forget_look_up_errors();
         return;
     }
+    guard_calls::prepare();
+    residency::prepare();
     c_library::forget_look_up_errors();
+    ledger::prepare();
     mapping::prepare();
     altstack::prepare();
     processes::prepare();

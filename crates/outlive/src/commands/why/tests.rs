@@ -1,5 +1,7 @@
 //! From a run's folder to what a person or a program reads.
 
+mod guarded;
+
 use outlive_diagnose::facts::{CgroupFacts, Change, EndStatus, ProcessFacts, ProcessId, RunFacts};
 use outlive_record::kind::{Attribution, StackKind};
 use outlive_record::layout::MIN_BOX_SIZE;

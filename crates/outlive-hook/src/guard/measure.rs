@@ -1,0 +1,118 @@
+//! Measuring the room that is left, and publishing it for the whole tree.
+//!
+//! Order matters. The count of granted bytes is taken first, then which granted pages are still
+//! untouched, then what the kernel says is used: whatever happens in between is counted twice and
+//! never forgotten.
+
+use core::sync::atomic::Ordering::SeqCst;
+
+use outlive_record::ledger::{Ledger, Measurement, Slot, Source};
+
+use super::callers;
+use super::fresh::{Change, Fresh, FreshTable};
+use super::sources::{self, Own};
+use super::{GuardState, stop};
+use crate::sys::thread::thread_id;
+use crate::sys::{clock, process, residency};
+
+/// Measures and publishes. A request of `wanted` bytes may be granted if it fits; beyond it, half
+/// of what is left, so that the next one to come by measures again in time.
+///
+/// While another thread of this process measures, its result is taken.
+pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement {
+    let Some(_held) = state.measuring.lock(thread_id()) else {
+        return ledger.measured();
+    };
+    let granted = ledger.granted();
+    look_at_pages(state, ledger);
+    let own = Own::read();
+    let time = clock::monotonic();
+    if let Some(slot) = state.slot(ledger) {
+        let used = own.resident.saturating_add(slot.promised());
+        let recent = state.history.note(used, process::page_faults(), time);
+        slot.set_growth(recent.growth, recent.faulted);
+        slot.set_resident(own.resident, time);
+    }
+    let untouched = ledger.untouched() as i64;
+    let measured = match sources::tightest(ledger, &own) {
+        Some(room) => Measurement {
+            headroom: room.left.saturating_sub(untouched),
+            budget: room.budget,
+            source: room.source,
+            time,
+        },
+        // Nothing can be read: nothing is known to be short.
+        None => Measurement {
+            headroom: i64::MAX / 4,
+            budget: u64::MAX / 4,
+            source: Source::Unknown,
+            time,
+        },
+    };
+    ledger.publish(granted, usable(&measured, wanted), &measured);
+    measured
+}
+
+/// How much may be granted before somebody comes by again: half of what is left, or nothing when
+/// that is short. Then every recorded event is looked at.
+fn usable(measured: &Measurement, wanted: u64) -> i64 {
+    let headroom = measured.headroom;
+    let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+    let least = if wanted <= headroom { wanted } else { 0 };
+    if headroom < stop::line(measured.budget) {
+        least.min(headroom)
+    } else {
+        least.max(headroom / 2)
+    }
+}
+
+/// Finds out which of the blocks granted lately were touched meanwhile.
+///
+/// The table is not locked while the kernel is asked: a large block takes it milliseconds. A block
+/// that is freed in the meantime is not found again, and one that came is counted in full.
+fn look_at_pages(state: &GuardState, ledger: &Ledger) {
+    let Some(slot) = state.slot(ledger) else {
+        return;
+    };
+    for place in 0..FreshTable::PLACES {
+        let block = {
+            let Some(_held) = state.fresh_lock.lock(thread_id()) else {
+                return;
+            };
+            state.fresh.get(place)
+        };
+        let Some(block) = block else { continue };
+        let untouched = remaining(block);
+        let Some(_held) = state.fresh_lock.lock(thread_id()) else {
+            return;
+        };
+        let is_pool = untouched > 0 && callers::pools(block.caller as usize);
+        apply(&slot, state.fresh.update(block, untouched, is_pool));
+    }
+}
+
+/// Adds a change to what the slot says.
+pub(super) fn apply(slot: &Slot<'_>, change: Change) {
+    slot.untouched().fetch_add(change.data, SeqCst);
+    slot.pooled().fetch_add(change.pools, SeqCst);
+}
+
+/// What is untouched of a block; a last little does not count, since blocks are rounded up and
+/// their users need not fill them.
+fn remaining(block: Fresh) -> u64 {
+    match residency::untouched(block.address, block.size) {
+        Some(bytes) if bytes > block.size / 256 => bytes,
+        _ => 0,
+    }
+}
+
+/// Empties the slots of other processes that are gone: what they were promised is free.
+pub fn bury_the_dead(ledger: &Ledger) {
+    let own = process::pid();
+    for slot in ledger.slots() {
+        let pid = slot.pid();
+        if pid != 0 && pid != own && slot.promised() > 0 && !process::has_memory(pid) {
+            slot.vacate(pid);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A large request that seems not to fit: looked at closely, and refused if nothing helps.
+//!
+//! Refused is only who can be told. On a thread with Python frames the answer becomes an
+//! exception; without them only where the caller is an allocator that is known, and tested, to
+//! report a failure as an error. Everybody else gets the memory, and the watchdog does the rest.
+
+use outlive_record::kind::EventKind;
+use outlive_record::ledger::{Ledger, Measurement};
+use outlive_record::write::BoxWriter;
+
+use core::ops::ControlFlow;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::measure::{bury_the_dead, measure};
+use super::{Answer, Purpose, callers, facts, reserve, stop};
+use crate::arena::Arena;
+use crate::attribution::stack_of_caller;
+use crate::python::{self, walk};
+use crate::sys::thread::Entered;
+use crate::sys::{clock, guard_calls, interpreter, peek, residency, watchdog};
+
+/// How often others get a millisecond to free what they are about to free.
+const PATIENCE: u32 = 5;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Bytes that are new to the process.
+    pub size: u64,
+    /// Who asks.
+    pub caller: usize,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+impl Request {
+    /// Whether a pool has room beside those that are there and not filled yet. Anything else is
+    /// decided by the ledger alone.
+    fn fits(&self, ledger: &Ledger, measured: &Measurement) -> bool {
+        if !callers::pools(self.caller) {
+            return true;
+        }
+        let wanted = self.size.saturating_add(ledger.pooled());
+        i64::try_from(wanted).is_ok_and(|wanted| wanted <= measured.headroom)
+    }
+}
+
+/// Decides about a request that the last measurement has no room for.
+#[cold]
+pub fn reconsider(
+    entered: &Entered,
+    arena: &Arena,
+    black_box: &BoxWriter,
+    ledger: &Ledger,
+    request: &Request,
+) -> Answer {
+    let state = &arena.guard;
+    let mut measured = measure(state, ledger, request.size);
+    let fits = |measured: &Measurement| request.fits(ledger, measured);
+    if fits(&measured) && reserve(state, ledger, request.size) {
+        stop::keep_watch(arena, &measured);
+        return Answer::Granted(request.size, request.purpose);
+    }
+    if request.purpose.may_refuse(request.size) && can_be_told(entered, request.caller) {
+        let mut turn = 0;
+        while turn < PATIENCE && request.size <= measured.budget {
+            make_room(arena, ledger, turn);
+            measured = measure(state, ledger, request.size);
+            if fits(&measured) && reserve(state, ledger, request.size) {
+                stop::keep_watch(arena, &measured);
+                return Answer::Granted(request.size, request.purpose);
+            }
+            turn = turn.wrapping_add(1);
+        }
+        refuse(entered, arena, black_box, ledger, request, &measured);
+        return Answer::Refused;
+    }
+    ledger.grant(request.size);
+    if let Some(slot) = state.slot(ledger) {
+        slot.in_flight()
+            .fetch_add(request.size as i64, core::sync::atomic::Ordering::SeqCst);
+    }
+    stop::keep_watch(arena, &measured);
+    stop::pressed(entered, arena, ledger);
+    Answer::Granted(request.size, request.purpose)
+}
+
+/// First the C library gives back what it keeps; then others get a moment.
+fn make_room(arena: &Arena, ledger: &Ledger, turn: u32) {
+    if turn == 0 {
+        residency::trim();
+        bury_the_dead(ledger);
+        return;
+    }
+    // Others count as untouched what they have touched since they last looked.
+    let own = arena.guard.slot(ledger).map_or(0, |slot| slot.pid());
+    for slot in ledger.slots() {
+        if slot.pid() != 0 && slot.pid() != own {
+            watchdog::ring(slot.bell());
+        }
+    }
+    clock::sleep(1_000_000);
+}
+
+/// Whether a refusal becomes an error on this thread, rather than an abort.
+fn can_be_told(entered: &Entered, caller: usize) -> bool {
+    if entered.thread.is_handling() || interpreter::is_going_down() {
+        return false;
+    }
+    if has_frames() {
+        !callers::cannot_be_told(caller)
+    } else {
+        callers::is_known_allocator(caller)
+    }
+}
+
+/// Whether the calling thread is inside Python code.
+pub fn has_frames() -> bool {
+    let Some(layout) = python::layout() else {
+        return false;
+    };
+    let thread_state = interpreter::this_thread_state();
+    if thread_state == 0 {
+        return false;
+    }
+    let mut found = false;
+    walk::walk(&peek::own_frames(), layout, thread_state, |_| {
+        found = true;
+        ControlFlow::Break(())
+    });
+    found
+}
+
+/// The answer is no: it goes into the box, and Python is told why.
+fn refuse(
+    entered: &Entered,
+    arena: &Arena,
+    black_box: &BoxWriter,
+    ledger: &Ledger,
+    request: &Request,
+    measured: &Measurement,
+) {
+    ledger.count_refusal();
+    let stack = stack_of_caller(arena, black_box, entered.thread, request.caller);
+    let tid = entered.thread.tid.load(Relaxed);
+    let headroom = measured.headroom;
+    let time = clock::monotonic();
+    let kind = EventKind::Refused;
+    black_box.add_event(
+        kind,
+        time,
+        tid,
+        request.size,
+        measured.budget,
+        stack,
+        headroom,
+    );
+    facts::note_refusal(black_box, request.size, measured, time);
+    arena
+        .guard
+        .last
+        .refused(request.size, measured, stack, time);
+    guard_calls::withdraw();
+    stop::explain_soon(arena);
+}

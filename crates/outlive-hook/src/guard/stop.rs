@@ -1,0 +1,274 @@
+//! Growth that no single request accounts for: when the headroom is short, the thread that grew
+//! most gets an exception at its next bytecode.
+//!
+//! Two ways lead here. A thread that allocates comes by itself ([`pressed`]); if it holds the GIL
+//! and is the one that grows, it is told on the spot, however fast it grows. Everything else is
+//! the watchdog's, which first tries to make room.
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+
+use outlive_record::kind::EventKind;
+use outlive_record::ledger::{Ledger, Measurement, Slot};
+use outlive_record::write::{BoxWriter, StackId};
+
+use super::facts;
+use super::measure::measure;
+use crate::arena::{self, Arena};
+use crate::attribution::python_stack;
+use crate::python::{self, origin};
+use crate::sys::peek::Checked;
+use crate::sys::thread::Entered;
+use crate::sys::{clock, guard_calls, interpreter, ledger, process, watchdog};
+
+/// The line: a headroom of less than one part in so many of the budget is short.
+const LINE_PART: u64 = 48;
+const FORKED_LINE_PART: u64 = 36;
+const LEAST_LINE: u64 = 2 << 20;
+const MOST_LINE: u64 = 128 << 20;
+/// How long a thread waits that grows while the headroom is short, in nanoseconds.
+const BRAKE: u64 = 2_000_000;
+/// No two measurements on the path of an allocation are closer than this, in nanoseconds.
+const PAUSE: u64 = 300_000;
+/// A process that grew by less is not worth stopping.
+const SMALLEST_GROWTH: i64 = 256 << 10;
+/// What a process says of its growth is good for so long, in nanoseconds.
+const STALE: u64 = 300_000_000;
+
+/// When stops happened, and how it stood then. Zeroed memory is never.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Stops {
+    time: AtomicU64,
+    headroom: AtomicI64,
+}
+
+/// This process was forked by another of the tree, and likely works for it.
+static IS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Called in a forked child.
+pub fn after_fork_in_child() {
+    IS_FORKED.store(true, Relaxed);
+}
+
+/// Below this headroom, growth is stopped. In a forked process sooner: whoever handles its error
+/// is its parent, whose pages part from its own as it does so.
+pub fn line(budget: u64) -> i64 {
+    let part = if IS_FORKED.load(Relaxed) {
+        FORKED_LINE_PART
+    } else {
+        LINE_PART
+    };
+    (budget / part).clamp(LEAST_LINE, MOST_LINE) as i64
+}
+
+/// More was acquired than the last measurement has room for.
+#[cold]
+pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
+    let mut measured = ledger.measured();
+    if clock::monotonic().saturating_sub(measured.time) >= PAUSE {
+        measured = measure(&arena.guard, ledger, 0);
+        keep_watch(arena, &measured);
+        forget_stops(arena, &measured);
+    }
+    if measured.headroom < line(measured.budget) && !entered.thread.is_handling() {
+        if guard_calls::holds_gil() {
+            tell(arena, ledger, &measured);
+        } else {
+            brake(arena, ledger, &measured);
+        }
+    }
+}
+
+/// Slows growth down that nobody can stop on the spot, until the watchdog has the GIL and the
+/// exception has arrived.
+fn brake(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
+    let slot = arena.guard.slot(ledger);
+    if slot.is_some_and(|slot| slot.growth() >= SMALLEST_GROWTH) {
+        let is_urgent = measured.headroom < line(measured.budget) / 2;
+        clock::sleep(if is_urgent { 2 * BRAKE } else { BRAKE });
+    }
+}
+
+/// Stops the calling thread, which holds the GIL, if the headroom is very short and the thread is
+/// the one that grows: the watchdog would have to wait for the GIL.
+fn tell(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
+    // A forked process frees nothing first; any other leaves the watchdog some time to try.
+    if !IS_FORKED.load(Relaxed) && measured.headroom >= line(measured.budget) / 2 {
+        return;
+    }
+    let own = process::thread_handle();
+    let most = arena.guard.growers.most();
+    let is_the_one = most.is_some_and(|growth| growth.handle == own);
+    if is_the_one && is_due(arena, measured) && grows_most(arena, ledger, measured) {
+        stop(arena, ledger, measured, own);
+    }
+}
+
+/// Whether so much is used that processes forked now should be watched from the start.
+pub fn is_near(measured: &Measurement) -> bool {
+    measured.budget > 0 && measured.headroom < (measured.budget / 4 * 3) as i64
+}
+
+/// Sees to it that the watchdog runs when room gets short.
+pub fn keep_watch(arena: &Arena, measured: &Measurement) {
+    if measured.headroom <= (measured.budget / 2) as i64 {
+        watch(arena);
+    }
+}
+
+/// A library with an allocator of its own reserved address space: it may grow without a word.
+pub fn watch_for_good(arena: &Arena) {
+    if ledger::current().is_some() {
+        arena.guard.is_watched.store(1, Relaxed);
+        watch(arena);
+    }
+}
+
+/// Starts the watchdog, unless it runs.
+pub fn watch(arena: &Arena) {
+    if interpreter::exists() && arena.guard.watchdog.load(Relaxed) == 0 {
+        watchdog::start(&arena.guard.watchdog);
+    }
+}
+
+/// Whether a stop is due: none was tried yet at this line, or growth went on after it. The
+/// exception, and those who handle it, need some memory too; but the less is left, the less
+/// patience there is, and the loop of a worker needs none.
+pub fn is_due(arena: &Arena, measured: &Measurement) -> bool {
+    let stops = &arena.guard.stops;
+    if stops.time.load(Relaxed) == 0 {
+        return true;
+    }
+    let fell = stops
+        .headroom
+        .load(Relaxed)
+        .saturating_sub(measured.headroom);
+    let line = line(measured.budget);
+    let is_patient = measured.headroom > line / 4 && !IS_FORKED.load(Relaxed);
+    let patience = if is_patient { line / 2 } else { line / 16 };
+    fell >= patience
+}
+
+/// There is room again: the next stop is a new case.
+pub fn forget_stops(arena: &Arena, measured: &Measurement) {
+    if measured.headroom > line(measured.budget).saturating_mul(2) {
+        arena.guard.stops.time.store(0, Relaxed);
+    }
+}
+
+/// Whether this process is the one to stop: no other of the tree grew more of late, or hardly
+/// anything is left and it grows too.
+pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> bool {
+    let Some(own) = arena.guard.slot(ledger) else {
+        return true;
+    };
+    let is_urgent = measured.headroom < line(measured.budget) / 4;
+    if is_urgent && own.growth() >= SMALLEST_GROWTH {
+        return true;
+    }
+    let now = clock::monotonic();
+    let rivals = || {
+        let others = ledger.slots();
+        others.filter(|slot| slot.pid() != 0 && slot.pid() != own.pid())
+    };
+    let most = rivals().map(|slot| growth_of(&slot, now)).max();
+    let most = most.unwrap_or(0);
+    if own.growth().max(most) >= SMALLEST_GROWTH {
+        return own.growth() >= most;
+    }
+    // Nobody has more than before: pages are parted from a parent's.
+    let fresh = rivals().filter(|slot| is_fresh(slot, now));
+    let most = fresh.map(|slot| slot.faulted()).max().unwrap_or(0);
+    own.faulted() >= most.max(SMALLEST_GROWTH)
+}
+
+/// How much another process grew. What it said itself some time ago is not true any more; then it
+/// is looked at from here, and counts once it is seen to grow from now on.
+fn growth_of(slot: &Slot<'_>, now: u64) -> i64 {
+    if is_fresh(slot, now) {
+        return slot.growth();
+    }
+    slot.set_resident(process::anonymous_memory(slot.pid()), now);
+    slot.set_growth(0, 0);
+    0
+}
+
+fn is_fresh(slot: &Slot<'_>, now: u64) -> bool {
+    now.saturating_sub(slot.updated()) < STALE
+}
+
+/// Whether an exception can do no harm in a thread now: it is in the user's own code, and not in
+/// the loop of a worker, which would end. With hardly anything left, any moment is good.
+fn is_good_moment(arena: &Arena, measured: &Measurement, handle: u64) -> bool {
+    if measured.headroom < line(measured.budget) / 8 {
+        return true;
+    }
+    let state = arena.guard.growers.state_of(handle);
+    python::layout().is_none_or(|layout| {
+        state == 0 || !lives(state) || origin::is_in_own_code(&Checked, layout, state)
+    })
+}
+
+/// Whether Python still has a thread with this state. The caller holds the GIL.
+fn lives(state: usize) -> bool {
+    let mut lives = false;
+    interpreter::each_thread_state(|each| lives |= each == state);
+    lives
+}
+
+/// Raises the exception in a thread; `false` when that thread is gone. The caller holds the GIL.
+pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64) -> bool {
+    if !is_good_moment(arena, measured, handle) {
+        return true;
+    }
+    let stops = &arena.guard.stops;
+    stops.time.store(measured.time, Relaxed);
+    stops.headroom.store(measured.headroom, Relaxed);
+    let Some((_, black_box)) = arena::existing() else {
+        return false;
+    };
+    let stack = stack_of(arena, black_box, handle);
+    let time = clock::monotonic();
+    arena.guard.last.stopped(measured, stack, time);
+    if !guard_calls::raise_in(handle) {
+        arena.guard.growers.forget(handle);
+        return false;
+    }
+    ledger.count_stop();
+    // From now on others count as growing more, if they go on.
+    arena.guard.history.forget();
+    if let Some(slot) = arena.guard.slot(ledger) {
+        slot.set_growth(0, 0);
+    }
+    let used = (measured.budget as i64).saturating_sub(measured.headroom);
+    black_box.add_event(
+        EventKind::Stopped,
+        time,
+        process::tid(),
+        used.max(0) as u64,
+        measured.budget,
+        stack,
+        measured.headroom,
+    );
+    facts::note_stop(black_box, measured, time);
+    true
+}
+
+/// The stack of a thread. The caller holds the GIL, so all frames stand still.
+fn stack_of(arena: &Arena, black_box: &BoxWriter, handle: u64) -> StackId {
+    let state = arena.guard.growers.state_of(handle);
+    let layout = python::layout().filter(|_| state != 0 && lives(state));
+    layout
+        .and_then(|layout| python_stack(arena, black_box, &Checked, layout, state))
+        .unwrap_or(StackId(0))
+}
+
+/// Has the exception that follows a refusal explained, as soon as Python runs again. That may be
+/// before the exception is there: the watchdog asks again.
+pub fn explain_soon(arena: &Arena) {
+    if interpreter::exists() {
+        interpreter::call_soon(guard_calls::explain);
+        watch(arena);
+    }
+}
