@@ -4,7 +4,7 @@
 //! untouched, then what the kernel says is used: whatever happens in between is counted twice and
 //! never forgotten.
 
-use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use outlive_record::ledger::{Ledger, Measurement, Slot, Source};
 
@@ -87,6 +87,9 @@ fn look_at_pages(state: &GuardState, ledger: &Ledger) {
             return;
         };
         let is_pool = untouched > 0 && callers::pools(block.caller as usize);
+        if is_pool {
+            state.has_pools.store(1, Relaxed);
+        }
         apply(&slot, state.fresh.update(block, untouched, is_pool));
     }
 }

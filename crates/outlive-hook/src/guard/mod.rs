@@ -54,6 +54,8 @@ pub struct GuardState {
     history: History,
     /// Not zero while the watchdog runs.
     pub watchdog: AtomicU32,
+    /// Not zero once a framework was seen to reserve pools.
+    has_pools: AtomicU32,
     /// Not zero once the watchdog is to stay.
     pub is_watched: AtomicU32,
     /// The last refusal and the last stop.
@@ -151,7 +153,10 @@ fn decide(ledger: &Ledger, size: u64, caller: usize, purpose: Purpose) -> Answer
     if entered.thread.is_sparse() || ledger.allows_sparse() {
         return Answer::Passed;
     }
-    if reserve(&arena.guard, ledger, size) {
+    // Pools are not part of what the ledger says is used: where there are some, they are looked at.
+    let has_pools = arena.guard.has_pools.load(Relaxed) != 0;
+    let is_pool = has_pools && callers::pools(caller);
+    if !is_pool && reserve(&arena.guard, ledger, size) {
         return Answer::Granted(size, purpose);
     }
     let request = refusal::Request {

@@ -9,10 +9,10 @@ use outlive_record::ledger::{Ledger, Measurement};
 use outlive_record::write::BoxWriter;
 
 use core::ops::ControlFlow;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::measure::{bury_the_dead, measure};
-use super::{Answer, Purpose, callers, facts, reserve, stop};
+use super::{Answer, GuardState, Purpose, callers, facts, reserve, stop};
 use crate::arena::Arena;
 use crate::attribution::stack_of_caller;
 use crate::python::{self, walk};
@@ -34,14 +34,28 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether a pool has room beside those that are there and not filled yet. Anything else is
-    /// decided by the ledger alone.
-    fn fits(&self, ledger: &Ledger, measured: &Measurement) -> bool {
+    /// Measures, and reserves the bytes if they fit now. A pool has to fit beside those that are
+    /// there and not filled yet.
+    fn try_reserve(&self, state: &GuardState, ledger: &Ledger) -> (bool, Measurement) {
         if !callers::pools(self.caller) {
-            return true;
+            let measured = measure(state, ledger, self.size);
+            return (reserve(state, ledger, self.size), measured);
         }
+        let measured = measure(state, ledger, 0);
         let wanted = self.size.saturating_add(ledger.pooled());
-        i64::try_from(wanted).is_ok_and(|wanted| wanted <= measured.headroom)
+        let fits = i64::try_from(wanted).is_ok_and(|wanted| wanted <= measured.headroom);
+        if fits {
+            self.take(state, ledger);
+        }
+        (fits, measured)
+    }
+
+    /// Takes the bytes, whether they fit or not.
+    fn take(&self, state: &GuardState, ledger: &Ledger) {
+        ledger.grant(self.size);
+        if let Some(slot) = state.slot(ledger) {
+            slot.in_flight().fetch_add(self.size as i64, SeqCst);
+        }
     }
 }
 
@@ -55,34 +69,29 @@ pub fn reconsider(
     request: &Request,
 ) -> Answer {
     let state = &arena.guard;
-    let mut measured = measure(state, ledger, request.size);
-    let fits = |measured: &Measurement| request.fits(ledger, measured);
-    if fits(&measured) && reserve(state, ledger, request.size) {
-        stop::keep_watch(arena, &measured);
-        return Answer::Granted(request.size, request.purpose);
-    }
-    if request.purpose.may_refuse(request.size) && can_be_told(entered, request.caller) {
-        let mut turn = 0;
-        while turn < PATIENCE && request.size <= measured.budget {
-            make_room(arena, ledger, turn);
-            measured = measure(state, ledger, request.size);
-            if fits(&measured) && reserve(state, ledger, request.size) {
-                stop::keep_watch(arena, &measured);
-                return Answer::Granted(request.size, request.purpose);
-            }
-            turn = turn.wrapping_add(1);
-        }
-        refuse(entered, arena, black_box, ledger, request, &measured);
-        return Answer::Refused;
-    }
-    ledger.grant(request.size);
-    if let Some(slot) = state.slot(ledger) {
-        slot.in_flight()
-            .fetch_add(request.size as i64, core::sync::atomic::Ordering::SeqCst);
-    }
+    let granted = Answer::Granted(request.size, request.purpose);
+    let (fits, mut measured) = request.try_reserve(state, ledger);
     stop::keep_watch(arena, &measured);
-    stop::pressed(entered, arena, ledger);
-    Answer::Granted(request.size, request.purpose)
+    if fits {
+        return granted;
+    }
+    if !request.purpose.may_refuse(request.size) || !can_be_told(entered, request.caller) {
+        request.take(state, ledger);
+        stop::pressed(entered, arena, ledger);
+        return granted;
+    }
+    let mut turn = 0;
+    while turn < PATIENCE && request.size <= measured.budget {
+        make_room(arena, ledger, turn);
+        let (fits, now) = request.try_reserve(state, ledger);
+        if fits {
+            return granted;
+        }
+        measured = now;
+        turn = turn.wrapping_add(1);
+    }
+    refuse(entered, arena, black_box, ledger, request, &measured);
+    Answer::Refused
 }
 
 /// First the C library gives back what it keeps; then others get a moment.

@@ -143,12 +143,15 @@ fn run() -> Option<()> {
     set_item(globals, c"__name__", text(c"outlive")?)?;
     define(globals, &METHODS)?;
     execute(globals, SOURCE)?;
-    FOR_THREADS.store(item(globals, c"_install_for_threads"), Relaxed);
+    // SAFETY: the dictionary made above.
+    let for_threads = unsafe { item(globals, c"_install_for_threads") };
+    FOR_THREADS.store(for_threads, Relaxed);
     NAMESPACE.store(globals, Relaxed);
     if super::ledger::current().is_some() {
         define(globals, &guard_methods::METHODS)?;
         execute(globals, GUARD_SOURCE)?;
-        guard_calls::adopt(globals);
+        // SAFETY: the dictionary made above.
+        unsafe { guard_calls::adopt(globals) };
     }
     Some(())
 }
@@ -192,14 +195,18 @@ fn execute(globals: Object, source: &CStr) -> Option<()> {
 }
 
 /// An item of a dictionary, borrowed: the namespace lives on, since its functions hold it.
-pub fn item(dictionary: Object, name: &CStr) -> Object {
+///
+/// # Safety
+///
+/// A live dictionary, and the GIL is held.
+pub unsafe fn item(dictionary: Object, name: &CStr) -> Object {
     let find = symbol(c"PyDict_GetItemString");
     if find.is_null() {
         return core::ptr::null_mut();
     }
     // SAFETY: the C API keeps this signature.
     let find: unsafe extern "C" fn(Object, *const c_char) -> Object = unsafe { transmute(find) };
-    // SAFETY: a live dictionary and a NUL-ended name; the GIL is held.
+    // SAFETY: promised by the caller; a NUL-ended name.
     unsafe { find(dictionary, name.as_ptr()) }
 }
 

@@ -53,9 +53,14 @@ pub fn prepare() {
 }
 
 /// Takes over what the guard's Python part defines. Called by the bootstrap, in the main thread.
-pub fn adopt(namespace: Object) {
+///
+/// # Safety
+///
+/// A live dictionary, and the GIL is held.
+pub unsafe fn adopt(namespace: Object) {
     let keep = |place: &AtomicPtr<c_void>, name| {
-        place.store(bootstrap::item(namespace, name), Relaxed);
+        // SAFETY: promised by the caller.
+        place.store(unsafe { bootstrap::item(namespace, name) }, Relaxed);
     };
     keep(&CLASS, c"OutOfHeadroom");
     keep(&EXPLAIN, c"_explain");

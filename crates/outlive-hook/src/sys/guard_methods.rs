@@ -255,10 +255,9 @@ unsafe extern "C" fn watch_again(_: *mut c_void) -> c_int {
 unsafe extern "C" fn after_fork_in_child(_: Object, _: Object) -> Object {
     guard_calls::after_fork_in_child();
     stop::after_fork_in_child();
-    if let (Some((arena, _)), Some(ledger)) = (arena::recording(), ledger::current()) {
-        if stop::is_near(&ledger.measured()) {
-            stop::watch(arena);
-        }
+    let present = arena::recording().zip(ledger::current());
+    if let Some(((arena, _), _)) = present.filter(|(_, ledger)| stop::is_near(&ledger.measured())) {
+        stop::watch(arena);
     }
     none()
 }
