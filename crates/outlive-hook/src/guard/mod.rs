@@ -16,6 +16,7 @@ pub mod growth;
 pub mod history;
 pub mod holders;
 pub mod measure;
+pub mod one_call;
 pub mod refusal;
 pub mod sources;
 pub mod stop;
@@ -62,6 +63,8 @@ pub struct GuardState {
     pub last: facts::Last,
     /// When stops happened.
     pub stops: stop::Stops,
+    /// Where the last one happened.
+    stopped_at: one_call::StoppedAt,
 }
 
 /// From so many untouched bytes on, other processes will want to know.
@@ -165,6 +168,27 @@ fn decide(ledger: &Ledger, size: u64, caller: usize, purpose: Purpose) -> Answer
         purpose,
     };
     refusal::reconsider(&entered, arena, black_box, ledger, &request)
+}
+
+/// Whether an arena of Python's small objects is refused.
+pub fn refuses_arena() -> bool {
+    let Some(ledger) = ledger::current() else {
+        return false;
+    };
+    let entered = Entered::try_enter().filter(|entered| !entered.thread.is_handling());
+    let (Some(entered), Some((arena, _))) = (entered, arena::existing()) else {
+        return false;
+    };
+    one_call::refuses_arena(&entered, arena, ledger)
+}
+
+/// The object is refused that Python asks for instead of an arena.
+pub fn refuse_object(size: usize, caller: usize) {
+    if let (Some(ledger), Some(entered), Some((arena, black_box))) =
+        (ledger::current(), Entered::try_enter(), arena::existing())
+    {
+        one_call::refuse_object(&entered, arena, black_box, ledger, size, caller);
+    }
 }
 
 /// Reserves bytes: first in this process's slot, so that whoever measures from now on sees them.

@@ -141,7 +141,7 @@ pub fn has_frames() -> bool {
 }
 
 /// The answer is no: it goes into the box, and Python is told why.
-fn refuse(
+pub(super) fn refuse(
     entered: &Entered,
     arena: &Arena,
     black_box: &BoxWriter,

@@ -236,6 +236,8 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64)
         return false;
     }
     ledger.count_stop();
+    let state = arena.guard.growers.state_of(handle);
+    arena.guard.stopped_at.set(&Checked, handle, state);
     // From now on others count as growing more, if they go on.
     arena.guard.history.forget();
     if let Some(slot) = arena.guard.slot(ledger) {

@@ -101,7 +101,25 @@ const HANDLING: u32 = 1 << 17;
 /// It was seen with Python's state.
 const PYTHON: u32 = 1 << 18;
 
+/// Its next small object is refused.
+const DENIED: u32 = 1 << 19;
+
 impl Thread {
+    /// Refuses the next request that comes by, and sees to it that it does.
+    pub fn deny_next(&self) {
+        self.mark(DENIED, true);
+        self.countdown.store(0, Relaxed);
+    }
+
+    /// Whether this request is to be refused; asked once.
+    pub fn take_denial(&self) -> bool {
+        let is_denied = self.guard.load(Relaxed) & DENIED != 0;
+        if is_denied {
+            self.mark(DENIED, false);
+        }
+        is_denied
+    }
+
     /// Its place among those that grow, plus one; 0 for none.
     #[inline]
     pub fn grower(&self) -> u32 {

@@ -25,11 +25,11 @@ const TMPFS: i64 = 0x0102_1994;
 /// The library that the allocator in use is.
 static ALLOCATOR: Span = Span::new();
 /// The library or program that the interpreter is.
-static INTERPRETER: Span = Span::new();
+pub(super) static INTERPRETER: Span = Span::new();
 
 /// The addresses of a library.
 #[derive(Debug)]
-struct Span {
+pub(super) struct Span {
     start: AtomicUsize,
     end: AtomicUsize,
 }
@@ -50,7 +50,7 @@ impl Span {
         }
     }
 
-    fn holds(&self, address: usize) -> bool {
+    pub(super) fn holds(&self, address: usize) -> bool {
         (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
     }
 }
@@ -125,7 +125,7 @@ unsafe extern "C" fn map_entry(
         recorder::unmapped(&entered, address as usize, whole_pages(length));
     }
     let answer = ask(length, protection, flags, fd, caller);
-    if answer.is_refused() {
+    if answer.is_refused() || (is_arena(length, flags, caller) && guard::refuses_arena()) {
         c_library::set_errno(libc::ENOMEM);
         return libc::MAP_FAILED;
     }
@@ -165,10 +165,17 @@ fn ask(length: usize, protection: c_int, flags: c_int, fd: c_int, caller: usize)
         MappingKind::Unpromised => return Answer::Passed,
         MappingKind::Shared => Purpose::Data,
         MappingKind::Private if !INTERPRETER.holds(caller) => purpose_of_library(caller),
-        MappingKind::Private if recorder::ARENA_SIZES.contains(&length) => Purpose::Arena,
+        MappingKind::Private if is_arena(length, flags, caller) => Purpose::Arena,
         MappingKind::Private => Purpose::Data,
     };
     guard::ask(length, length, caller, purpose)
+}
+
+/// Whether this is an arena of Python's small objects.
+fn is_arena(length: usize, flags: c_int, caller: usize) -> bool {
+    recorder::ARENA_SIZES.contains(&length)
+        && flags & libc::MAP_ANONYMOUS != 0
+        && INTERPRETER.holds(caller)
 }
 
 /// Python's own module for mappings may be a library; all others map pools for themselves.

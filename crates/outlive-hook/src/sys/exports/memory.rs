@@ -8,6 +8,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::mapping;
 use crate::filter::FILTER;
 use crate::guard::{self, Answer, Purpose};
 use crate::recorder;
@@ -81,6 +82,11 @@ fn note(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
 #[cold]
 #[inline(never)]
 fn guarded(size: usize, caller: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    if thread::current().take_denial() && mapping::INTERPRETER.holds(caller) {
+        guard::refuse_object(size, caller);
+        c_library::set_errno(libc::ENOMEM);
+        return core::ptr::null_mut();
+    }
     let answer = guard::ask(size, size, caller, Purpose::Data);
     if answer.is_refused() {
         c_library::set_errno(libc::ENOMEM);

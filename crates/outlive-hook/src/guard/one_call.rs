@@ -1,0 +1,96 @@
+//! Growth inside a single call: no bytecode runs, so no exception can arrive.
+//!
+//! `text.split()` or `json.loads()` make millions of small objects in one go. When the thread was
+//! stopped and is still at the very same instruction while hardly anything is left, the next arena
+//! of Python's small objects is refused, and with it the object that Python would then take from
+//! `malloc` instead. The call fails with a `MemoryError`, as it would on a machine without
+//! over-commitment.
+
+use core::ops::ControlFlow;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use outlive_record::ledger::{Ledger, Measurement};
+use outlive_record::write::BoxWriter;
+
+use super::{refusal, stop};
+use crate::arena::Arena;
+use crate::python::{self, Memory, walk};
+use crate::sys::thread::Entered;
+use crate::sys::{guard_calls, interpreter, peek, process};
+
+/// Where a thread was when it was stopped. Zeroed memory is nowhere.
+#[derive(Debug)]
+#[repr(C)]
+pub struct StoppedAt {
+    thread: AtomicU64,
+    code: AtomicU64,
+    offset: AtomicU64,
+}
+
+impl StoppedAt {
+    /// Remembers where a thread with this state is.
+    pub fn set<M: Memory>(&self, memory: &M, thread: u64, state: usize) {
+        let (code, offset) = innermost(memory, state);
+        self.code.store(code, Relaxed);
+        self.offset.store(offset, Relaxed);
+        self.thread.store(thread, Relaxed);
+    }
+
+    /// Whether the calling thread was stopped, and has not moved since.
+    fn is_here(&self) -> bool {
+        let state = interpreter::this_thread_state();
+        if state == 0 || self.thread.load(Relaxed) != process::thread_handle() {
+            return false;
+        }
+        let here = innermost(&peek::own_frames(), state);
+        here.0 != 0 && here == (self.code.load(Relaxed), self.offset.load(Relaxed))
+    }
+
+    fn forget(&self) {
+        self.thread.store(0, Relaxed);
+    }
+}
+
+/// Code object and instruction of the innermost frame; zeros when there is none.
+fn innermost<M: Memory>(memory: &M, state: usize) -> (u64, u64) {
+    let mut place = (0, 0);
+    if let Some(layout) = python::layout() {
+        walk::walk(memory, layout, state, |found| {
+            place = (found.code as u64, u64::from(found.offset));
+            ControlFlow::Break(())
+        });
+    }
+    place
+}
+
+/// Whether an arena of Python's small objects is to be refused; if so, the next object is too.
+pub fn refuses_arena(entered: &Entered, arena: &Arena, ledger: &Ledger) -> bool {
+    let measured = ledger.measured();
+    let is_last_moment = measured.headroom < stop::line(measured.budget) / 4;
+    let state = &arena.guard;
+    if !is_last_moment || !state.stopped_at.is_here() || !guard_calls::holds_gil() {
+        return false;
+    }
+    entered.thread.deny_next();
+    true
+}
+
+/// The object that Python takes from `malloc` instead is refused: the call fails.
+pub fn refuse_object(
+    entered: &Entered,
+    arena: &Arena,
+    black_box: &BoxWriter,
+    ledger: &Ledger,
+    size: usize,
+    caller: usize,
+) {
+    arena.guard.stopped_at.forget();
+    let request = refusal::Request {
+        size: size as u64,
+        caller,
+        purpose: super::Purpose::Arena,
+    };
+    let measured: Measurement = ledger.measured();
+    refusal::refuse(entered, arena, black_box, ledger, &request, &measured);
+}
