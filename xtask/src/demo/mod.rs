@@ -1,5 +1,6 @@
 //! `cargo xtask demo`: the main job in one command. Builds Outlive, runs a script under it that is
-//! really killed, and shows the explanation. Needs Rust and Python; keeps to `target/demo`.
+//! really killed, shows the explanation, and runs it again with the guard on. Needs Rust and
+//! Python; keeps to `target/demo`.
 
 mod stage;
 
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::build::Products;
 use crate::workspace::target_directory;
 use crate::{build, python};
 use stage::Stage;
@@ -20,7 +22,7 @@ const SCRIPT: &str = include_str!("train.py");
 const LIMIT: u64 = 256 << 20;
 const SIGKILL: i32 = 9;
 
-/// Builds, kills, explains.
+/// Builds, kills, explains; and then the same with the guard on.
 pub(crate) fn main() -> Result<()> {
     let products = build::build()?;
     // Says so in good words when there is none; the demo itself starts it as anybody would.
@@ -29,16 +31,23 @@ pub(crate) fn main() -> Result<()> {
     fs::create_dir_all(&folder)
         .and_then(|()| fs::write(folder.join("train.py"), SCRIPT))
         .with_context(|| format!("Cannot write `{}`", folder.display()))?;
-
-    let stage = Stage::set_up(LIMIT);
     println!(
         "\nA script that keeps every image it decodes: {}",
         folder.join("train.py").display()
     );
+    unguarded(&products, &folder)?;
+    guarded(&products, &folder)?;
+    println!("\nNow: `cargo xtask install`, then `outlive run -- python yours.py`");
+    Ok(())
+}
+
+/// The script is killed, and the black box explains it.
+fn unguarded(products: &Products, folder: &Path) -> Result<()> {
+    let stage = Stage::set_up(LIMIT);
     println!("What will kill it: {}", stage.describe());
-    println!("\n$ outlive run --quiet -- python3 train.py");
-    let status = at(stage.command(&products.outlive), &folder)
-        .args(["run", "--quiet", "--", "python3", "train.py"])
+    println!("\n$ outlive run --no-guard --quiet -- python3 train.py");
+    let status = at(stage.command(&products.outlive), folder)
+        .args(["run", "--no-guard", "--quiet", "--", "python3", "train.py"])
         .args(stage.script_arguments())
         .status()
         .context("Cannot start `outlive run`")?;
@@ -49,7 +58,7 @@ pub(crate) fn main() -> Result<()> {
     drop(stage);
 
     println!("\n$ outlive why");
-    let status = at(Command::new(&products.outlive), &folder)
+    let status = at(Command::new(&products.outlive), folder)
         .arg("why")
         .status()
         .context("Cannot start `outlive why`")?;
@@ -57,7 +66,19 @@ pub(crate) fn main() -> Result<()> {
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("`outlive why` failed: {status}");
     }
-    println!("\nNow: `cargo xtask install`, then `outlive run -- python yours.py`");
+    Ok(())
+}
+
+/// With the same memory, and the guard on, it gets an exception that it can handle.
+fn guarded(products: &Products, folder: &Path) -> Result<()> {
+    println!("\n$ outlive run --limit 256MiB -- python3 train.py");
+    let status = at(Command::new(&products.outlive), folder)
+        .args(["run", "--limit", "256MiB", "--", "python3", "train.py"])
+        .status()
+        .context("Cannot start `outlive run`")?;
+    if !status.success() {
+        bail!("The script did not survive: {status}");
+    }
     Ok(())
 }
 

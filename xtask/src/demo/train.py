@@ -15,19 +15,29 @@ def stored_images():
         yield zlib.compress(shade * IMAGE_BYTES, level=1)
 
 
-def load():
+def load(images):
     """Decodes the whole data set into memory."""
-    images = []
     for stored in stored_images():
         images.append(zlib.decompress(stored, bufsize=IMAGE_BYTES))
         if len(images) % 20 == 0:
             print(f"{len(images)} of {IMAGES} images loaded", flush=True)
-    return images
 
 
 def train(images):
     """Stands for the work that never starts."""
     return sum(image[0] for image in images)
+
+
+def main():
+    """Trains on what fits."""
+    images = []
+    try:
+        load(images)
+    except MemoryError as error:
+        print(error)
+        del images[-10:]
+        print(f"going on with {len(images)} images", flush=True)
+    print("loss", train(images))
 
 
 def kill_at(resident_limit):
@@ -47,4 +57,4 @@ def kill_at(resident_limit):
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         threading.Thread(target=kill_at, args=(int(sys.argv[1]),), daemon=True).start()
-    print("loss", train(load()))
+    main()
