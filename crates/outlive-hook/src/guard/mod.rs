@@ -235,7 +235,7 @@ impl Answer {
         if let Some(slot) = slot {
             slot.in_flight().fetch_sub(reserved as i64, SeqCst);
             // Others cannot see what of it is touched: somebody has to answer them.
-            if slot.promised() > TO_BE_ASKED && ledger.processes() > 1 {
+            if ledger.processes() > 1 && (slot.promised() > TO_BE_ASKED || stop::is_close(ledger)) {
                 stop::watch(arena);
             }
         }

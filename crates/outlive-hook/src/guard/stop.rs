@@ -22,8 +22,8 @@ use crate::sys::thread::Entered;
 use crate::sys::{clock, guard_calls, interpreter, ledger, process, watchdog};
 
 /// The line: a headroom of less than one part in so many of the budget is short.
-const LINE_PART: u64 = 48;
-const FORKED_LINE_PART: u64 = 36;
+const LINE_PART: u64 = 64;
+const FORKED_LINE_PART: u64 = 48;
 const LEAST_LINE: u64 = 2 << 20;
 const MOST_LINE: u64 = 128 << 20;
 /// How long a thread waits that grows while the headroom is short, in nanoseconds.
@@ -32,6 +32,8 @@ const BRAKE: u64 = 2_000_000;
 const PAUSE: u64 = 300_000;
 /// A process that grew by less is not worth stopping.
 const SMALLEST_GROWTH: i64 = 256 << 10;
+/// What a process says of its untouched pages is in doubt after this long, in nanoseconds.
+const DATED: u64 = 5_000_000;
 /// What a process says of its growth is good for so long, in nanoseconds.
 const STALE: u64 = 300_000_000;
 
@@ -41,6 +43,21 @@ const STALE: u64 = 300_000_000;
 pub struct Stops {
     time: AtomicU64,
     headroom: AtomicI64,
+}
+
+/// The headroom that decides about stops. What other processes have not touched counts only if
+/// they looked lately: they may well have touched it, and then it is counted as resident too.
+pub fn settled(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> Measurement {
+    let own = arena.guard.slot(ledger).map_or(0, |slot| slot.pid());
+    let now = clock::monotonic();
+    let others = ledger.slots().filter(|slot| {
+        slot.pid() != 0 && slot.pid() != own && now.saturating_sub(slot.updated()) > DATED
+    });
+    let doubtful = others.fold(0_u64, |sum, slot| sum.saturating_add(slot.promised()));
+    Measurement {
+        headroom: measured.headroom.saturating_add(doubtful as i64),
+        ..*measured
+    }
 }
 
 /// This process was forked by another of the tree, and likely works for it.
@@ -71,7 +88,11 @@ pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
         keep_watch(arena, &measured);
         forget_stops(arena, &measured);
     }
-    if measured.headroom < line(measured.budget) && !entered.thread.is_handling() {
+    if measured.headroom >= line(measured.budget) || entered.thread.is_handling() {
+        return;
+    }
+    let measured = settled(arena, ledger, &measured);
+    if measured.headroom < line(measured.budget) {
         if guard_calls::holds_gil() {
             tell(arena, ledger, &measured);
         } else {
@@ -103,6 +124,12 @@ fn tell(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     if is_the_one && is_due(arena, measured) && grows_most(arena, ledger, measured) {
         stop(arena, ledger, measured, own);
     }
+}
+
+/// Whether so little was left at the last measurement that every process should be watched.
+pub fn is_close(ledger: &Ledger) -> bool {
+    let measured = ledger.measured();
+    measured.headroom < (measured.budget / 4) as i64
 }
 
 /// Whether so much is used that processes forked now should be watched from the start.

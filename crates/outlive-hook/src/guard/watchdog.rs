@@ -77,7 +77,10 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
         arena.guard.growers.fade();
     }
     stop::forget_stops(arena, measured);
-    let is_short = |measured: &Measurement| measured.headroom < stop::line(measured.budget);
+    let is_short = |measured: &Measurement| {
+        let settled = stop::settled(arena, ledger, measured);
+        settled.headroom < stop::line(measured.budget)
+    };
     if !is_short(measured) || !stop::grows_most(arena, ledger, measured) {
         return;
     }

@@ -16,6 +16,8 @@ const PAGE: u64 = 4096;
 const AT_ONCE: usize = 4096;
 /// In the size word before a block of the C library: the block is a mapping of its own.
 const IS_MAPPED: usize = 2;
+/// In the same word: the block lies in the heap of another thread.
+const OTHER_HEAP: usize = 4;
 
 static TRIM: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -56,6 +58,32 @@ pub unsafe fn is_mapped_block(pointer: *mut c_void) -> bool {
     // SAFETY: the C library keeps a block's size and flags in the word before it.
     let size = unsafe { *pointer.cast::<usize>().wrapping_sub(1) };
     size & IS_MAPPED != 0
+}
+
+/// Whether a block of the C library is the last one of its heap, behind which only free space
+/// lies: then it grows where it is.
+///
+/// # Safety
+///
+/// The block is live and was allocated by the allocator in use.
+pub unsafe fn is_last_block(pointer: *mut c_void) -> bool {
+    if TRIM.load(Relaxed).is_null() {
+        return false;
+    }
+    let flags = 7_usize;
+    // SAFETY: the C library keeps a block's size and flags in the word before it.
+    let size = unsafe { *pointer.cast::<usize>().wrapping_sub(1) };
+    let next = (pointer as usize).wrapping_add(size & !flags);
+    // SAFETY: moves nothing; gives the end of the heap.
+    let end = unsafe { libc::sbrk(0) } as usize;
+    let heap = end.wrapping_sub(next);
+    // Blocks of other heaps are far away; then what follows must not be read.
+    if next >= end || heap > 1 << 40 || size & (IS_MAPPED | OTHER_HEAP) != 0 {
+        return false;
+    }
+    // SAFETY: below the end of the heap, where the header of the next block lies.
+    let next_size = unsafe { *(next as *const usize).wrapping_sub(1) };
+    next.wrapping_add(next_size & !flags) == end.wrapping_add(16)
 }
 
 /// Bytes of a block whose pages are not there; `None` when part of it is not mapped any more.

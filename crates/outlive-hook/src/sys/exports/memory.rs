@@ -175,8 +175,8 @@ unsafe fn realloc_noted(
     }
 }
 
-/// Asks the guard for a block that changes its size. One that is a mapping of its own grows where
-/// it is; any other may have to be copied, and be there twice for a while.
+/// Asks the guard for a block that changes its size. One that is a mapping of its own, or the last
+/// of its heap, grows where it is; any other may have to be copied, and be there twice for a while.
 unsafe fn ask_to_grow(pointer: *mut c_void, size: usize, caller: usize) -> Answer {
     if size < guard::LARGE {
         return Answer::Passed;
@@ -184,11 +184,12 @@ unsafe fn ask_to_grow(pointer: *mut c_void, size: usize, caller: usize) -> Answe
     let mut fresh = size;
     if !pointer.is_null() {
         // SAFETY: a live block of the caller's.
-        let (mapped, kept) = unsafe {
+        let (in_place, kept) = unsafe {
             let mapped = residency::is_mapped_block(pointer);
-            (mapped, real::malloc_usable_size(pointer))
+            let last = residency::is_last_block(pointer);
+            (mapped || last, real::malloc_usable_size(pointer))
         };
-        if mapped {
+        if in_place {
             fresh = size.saturating_sub(kept);
         }
     }
