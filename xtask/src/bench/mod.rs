@@ -12,6 +12,7 @@ mod results;
 mod samples;
 mod stage;
 mod statistics;
+mod survival;
 mod tool;
 mod why;
 mod workload;
@@ -24,6 +25,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
   overhead   time, processor time, instructions and memory, bare and under every tool
   memory     resident memory and start-up time that recording adds to a process
   why        time of `outlive why` on full and on ordinary black boxes
+  survival   what becomes of programs that run out of memory, bare and under every tool
 
   --rounds N         at most N rounds (default: 60); 0 only counts and samples
   --peer-rounds N    rounds in which the peers take part (default: 3)
@@ -40,9 +42,12 @@ Usage: cargo xtask bench NAME [OPTIONS]
 /// Runs the benchmark that the first word names.
 pub(crate) fn main(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        print!("{USAGE}");
+        print!("{USAGE}\n{}", survival::USAGE);
         return Ok(());
     };
+    if name == "survival" {
+        return survival::main(rest);
+    }
     let options = options::Options::parse(rest)?;
     match name.as_str() {
         "overhead" => overhead::main(&options),

@@ -21,7 +21,9 @@ const VERSIONS: &str = "
 import json, platform
 from importlib import metadata
 versions = {'python': platform.python_version()}
-for name in ('numpy', 'torch', 'tensorflow-cpu', 'memray', 'filprofiler', 'scalene'):
+names = ('numpy', 'torch', 'tensorflow-cpu', 'torchvision', 'pandas', 'polars', 'pyarrow')
+names += ('pillow', 'matplotlib', 'memray', 'filprofiler', 'scalene')
+for name in names:
     try:
         versions[name] = metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -76,7 +78,15 @@ pub(crate) struct Forget {
 impl Results {
     /// An empty session on this machine, today.
     pub(crate) fn new(stage: &Stage) -> Result<Self> {
-        let date = step::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
+        Self::of_day(stage, None)
+    }
+
+    /// An empty session on this machine, to be kept with those of another day where one is named.
+    pub(crate) fn of_day(stage: &Stage, day: Option<&str>) -> Result<Self> {
+        let date = match day {
+            Some(day) => day.to_owned(),
+            None => step::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?,
+        };
         let date = date.trim().to_owned();
         let machine = Machine::this()?;
         let versions = step::output(Command::new(&stage.python).args(["-c", VERSIONS]))?;
@@ -135,6 +145,11 @@ impl Results {
             &(serde_json::to_string_pretty(self)? + "\n"),
         )?;
         self.write("overhead.md", &report::overhead(self))
+    }
+
+    /// Reads one file of the session, if it is there.
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
     }
 
     /// Writes one file of the session.

@@ -63,6 +63,11 @@ impl Stage {
         Ok(self.scratch.clone())
     }
 
+    /// That folder as the last run left it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.scratch
+    }
+
     /// The interpreter on one of our scripts, in the environment every measured program gets: the
     /// same hash seed, so that the same work is done; one numeric thread, since idle ones spin and
     /// make processor time a matter of luck; a heap that is not given back and taken again, which

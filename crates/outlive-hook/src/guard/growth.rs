@@ -86,6 +86,12 @@ impl GrowthTable {
         found.map_or(0, |grower| grower.state.load(Relaxed) as usize)
     }
 
+    /// By how much the thread at this place grew.
+    pub fn at(&self, place: u32) -> i64 {
+        let grower = self.threads.get(place.wrapping_sub(1) as usize);
+        grower.map_or(0, |grower| grower.grown.load(Relaxed))
+    }
+
     /// The Python thread that grew most.
     pub fn most(&self) -> Option<Growth> {
         let threads = self.threads.iter();
@@ -98,7 +104,14 @@ impl GrowthTable {
         growth.max_by_key(|growth| growth.bytes)
     }
 
-    /// A thread is gone, or was dealt with.
+    /// A thread was stopped: what all of them do from now on counts.
+    pub fn start_anew(&self) {
+        for grower in &self.threads {
+            grower.grown.store(0, Relaxed);
+        }
+    }
+
+    /// A thread is gone.
     pub fn forget(&self, handle: u64) {
         for grower in &self.threads {
             if grower.handle.load(Relaxed) == handle {
@@ -133,12 +146,16 @@ mod tests {
         table.add(two, 900);
         table.add(two, -850);
         table.add(three, 5000);
+        assert_eq!((table.at(two), table.at(three), table.at(0)), (50, 5000, 0));
         let most = |handle, bytes| Some(Growth { handle, bytes });
         assert_eq!(table.most(), most(7, 100));
         table.fade();
         assert_eq!(table.most(), most(7, 50));
         table.forget(7);
         assert_eq!(table.most(), most(8, 25));
+        table.start_anew();
+        table.add(two, 4);
+        assert_eq!(table.most(), most(8, 4));
     }
 
     #[test]

@@ -13,13 +13,14 @@ use outlive_record::ledger::{Ledger, Measurement, Slot};
 use outlive_record::write::{BoxWriter, StackId};
 
 use super::facts;
+use super::growth::Growth;
 use super::measure::measure;
 use crate::arena::{self, Arena};
 use crate::attribution::python_stack;
 use crate::python::{self, origin};
 use crate::sys::peek::Checked;
 use crate::sys::thread::Entered;
-use crate::sys::{clock, guard_calls, interpreter, ledger, process, watchdog};
+use crate::sys::{clock, guard_calls, interpreter, ledger, process, thread, watchdog};
 
 /// The line: a headroom of less than one part in so many of the budget is short.
 const LINE_PART: u64 = 64;
@@ -43,6 +44,7 @@ const STALE: u64 = 300_000_000;
 pub struct Stops {
     time: AtomicU64,
     headroom: AtomicI64,
+    thread: AtomicU64,
 }
 
 /// The headroom that decides about stops. What other processes have not touched counts only if
@@ -118,11 +120,16 @@ fn tell(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     if !IS_FORKED.load(Relaxed) && measured.headroom >= line(measured.budget) / 2 {
         return;
     }
-    let own = process::thread_handle();
+    // Of several threads that grow alike, the first to come by is as good as any: the others wait
+    // for the GIL, and while they do nobody else could be told.
+    let own = Growth {
+        handle: process::thread_handle(),
+        bytes: arena.guard.growers.at(thread::current().grower()),
+    };
     let most = arena.guard.growers.most();
-    let is_the_one = most.is_some_and(|growth| growth.handle == own);
-    if is_the_one && is_due(arena, measured) && grows_most(arena, ledger, measured) {
-        stop(arena, ledger, measured, own);
+    let is_one = most.is_some_and(|most| own.bytes.saturating_mul(2) >= most.bytes);
+    if is_one && is_due(arena, measured, Some(own)) && grows_most(arena, ledger, measured) {
+        stop(arena, ledger, measured, own.handle);
     }
 }
 
@@ -159,22 +166,27 @@ pub fn watch(arena: &Arena) {
     }
 }
 
-/// Whether a stop is due: none was tried yet at this line, or growth went on after it. The
-/// exception, and those who handle it, need some memory too; but the less is left, the less
-/// patience there is, and the loop of a worker needs none.
-pub fn is_due(arena: &Arena, measured: &Measurement) -> bool {
+/// Whether a stop of a thread is due: none was tried yet at this line, or growth went on after it.
+///
+/// The thread that was stopped, and those who handle the exception, need some memory too; but the
+/// less is left, the less patience there is, and the loop of a worker needs none. Another thread
+/// that grows after the stop is another case.
+pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bool {
     let stops = &arena.guard.stops;
     if stops.time.load(Relaxed) == 0 {
+        return true;
+    }
+    let line = line(measured.budget);
+    let step = line / 16;
+    if most.is_some_and(|most| most.handle != stops.thread.load(Relaxed) && most.bytes > step) {
         return true;
     }
     let fell = stops
         .headroom
         .load(Relaxed)
         .saturating_sub(measured.headroom);
-    let line = line(measured.budget);
     let is_patient = measured.headroom > line / 4 && !IS_FORKED.load(Relaxed);
-    let patience = if is_patient { line / 2 } else { line / 16 };
-    fell >= patience
+    fell >= if is_patient { line / 2 } else { step }
 }
 
 /// There is room again: the next stop is a new case.
@@ -252,6 +264,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64)
     let stops = &arena.guard.stops;
     stops.time.store(measured.time, Relaxed);
     stops.headroom.store(measured.headroom, Relaxed);
+    stops.thread.store(handle, Relaxed);
     let Some((_, black_box)) = arena::existing() else {
         return false;
     };
@@ -266,6 +279,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64)
     let state = arena.guard.growers.state_of(handle);
     arena.guard.stopped_at.set(&Checked, handle, state);
     // From now on others count as growing more, if they go on.
+    arena.guard.growers.start_anew();
     arena.guard.history.forget();
     if let Some(slot) = arena.guard.slot(ledger) {
         slot.set_growth(0, 0);

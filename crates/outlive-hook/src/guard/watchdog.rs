@@ -81,6 +81,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
         let settled = stop::settled(arena, ledger, measured);
         settled.headroom < stop::line(measured.budget)
     };
+    let is_due = |measured: &Measurement| stop::is_due(arena, measured, arena.guard.growers.most());
     if !is_short(measured) || !stop::grows_most(arena, ledger, measured) {
         return;
     }
@@ -91,7 +92,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
             return;
         }
     }
-    if !stop::is_due(arena, measured) {
+    if !is_due(measured) {
         return;
     }
     guard_calls::with_gil(|| {
@@ -107,7 +108,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
         }
         // Others ran while this thread waited; they may have been stopped, or have freed it all.
         let measured = measure(&arena.guard, ledger, 0);
-        if is_short(&measured) && stop::is_due(arena, &measured) {
+        if is_short(&measured) && is_due(&measured) {
             stop_most(arena, ledger, &measured);
         }
     });

@@ -188,10 +188,7 @@ mod tests {
 
     #[test]
     fn the_group_of_either_version_is_found() {
-        assert_eq!(
-            own_path("4:cpu,memory:/a/b\n0::/\n", "memory"),
-            Some("a/b")
-        );
+        assert_eq!(own_path("4:cpu,memory:/a/b\n0::/\n", "memory"), Some("a/b"));
         assert_eq!(own_path("0::/user.slice\n", ""), Some("user.slice"));
         assert_eq!(own_path("0::/user.slice\n", "memory"), None);
     }

@@ -6,6 +6,7 @@ use super::super::statistics::median_of;
 use super::guardian::Guardian;
 use super::options::size_words;
 use super::run::Run;
+use std::fmt::Write as _;
 
 /// Percent of the budget that the peak may be over it.
 const MOST_OVERSHOOT: f64 = 1.0;
@@ -75,9 +76,10 @@ fn goals(runs: &[Run]) -> String {
 }
 
 fn tools(runs: &[Run]) -> String {
-    let mut table = "## Tools\n\n| tool | runs | survived | exception seen | killed by the kernel | \
+    let mut table =
+        "## Tools\n\n| tool | runs | survived | exception seen | killed by the kernel | \
                      line named | over |\n|---|---|---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     for guardian in Guardian::ALL {
         let its = of(runs, guardian);
         if its.is_empty() {
@@ -85,8 +87,9 @@ fn tools(runs: &[Run]) -> String {
         }
         let asked = its.iter().filter(|run| run.round == 0).count();
         let right = its.iter().filter(|run| names_line(run)).count();
-        table += &format!(
-            "| {} | {} | {} | {} | {} | {right} of {asked} | {:.2} % |\n",
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {} | {right} of {asked} | {:.2} % |",
             guardian.name(),
             its.len(),
             its.iter().filter(|run| run.survived).count(),
@@ -121,7 +124,7 @@ fn matrix(runs: &[Run]) -> String {
                 cell(&its)
             })
             .collect();
-        table += &format!("| `{scenario}` | {} |\n", cells.join(" | "));
+        let _ = writeln!(table, "| `{scenario}` | {} |", cells.join(" | "));
     }
     table + "\n"
 }
@@ -132,9 +135,10 @@ fn limits(runs: &[Run]) -> String {
     if ours.is_empty() {
         return String::new();
     }
-    let mut table = "## Outlive at each limit\n\n| scenario | limit | survived | exception | verdict \
+    let mut table =
+        "## Outlive at each limit\n\n| scenario | limit | survived | exception | verdict \
                      | over | over, anonymous | seconds |\n|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     let mut keys: Vec<(&str, u64)> = ours
         .iter()
         .map(|run| (run.scenario.as_str(), run.limit))
@@ -152,8 +156,9 @@ fn limits(runs: &[Run]) -> String {
         let verdict = its
             .iter()
             .find_map(|run| run.answer.as_ref()?.verdict.as_deref());
-        table += &format!(
-            "| `{scenario}` | {} | {} of {} | {} | {} | {:.2} % | {:.2} % | {:.1} |\n",
+        let _ = writeln!(
+            table,
+            "| `{scenario}` | {} | {} of {} | {} | {} | {:.2} % | {:.2} % | {:.1} |",
             size_words(limit),
             its.iter().filter(|run| run.survived).count(),
             its.len(),
@@ -178,7 +183,13 @@ fn cell(runs: &[&Run]) -> String {
     let mut ends: Vec<&str> = runs
         .iter()
         .filter(|run| !run.survived)
-        .map(|run| if run.kills > 0 { "killed" } else { run.end.as_str() })
+        .map(|run| {
+            if run.kills > 0 {
+                "killed"
+            } else {
+                run.end.as_str()
+            }
+        })
         .collect();
     ends.sort_unstable();
     ends.dedup();

@@ -46,7 +46,8 @@ pub(super) fn main(options: &Options, stage: &Stage) -> Result<()> {
             for guardian in &options.guardians {
                 for round in 0..options.rounds(*guardian, ROUNDS) {
                     if !kept.has(&scenario, *guardian, limit, round) {
-                        kept.runs.push(one(stage, &scenario, *guardian, limit, round)?);
+                        kept.runs
+                            .push(one(stage, &scenario, *guardian, limit, round)?);
                         kept.save(&results, options)?;
                     }
                 }

@@ -114,9 +114,8 @@ mod tests {
 
     #[test]
     fn a_run_whose_worker_was_killed_did_not_survive() {
-        let survived = |end, kills| {
-            Run::of("a", Guardian::Bare, 1 << 30, 0, &outing(end, kills)).survived
-        };
+        let survived =
+            |end, kills| Run::of("a", Guardian::Bare, 1 << 30, 0, &outing(end, kills)).survived;
         assert!(survived(End::Exit(0), 0));
         assert!(!survived(End::Exit(0), 1));
         assert!(!survived(End::Signal(9), 0));
@@ -128,6 +127,6 @@ mod tests {
         assert_eq!(run.caught.as_deref(), Some("MemoryError"));
         // All of the limit is one part in 103 over the budget.
         assert!((run.overshoot().unwrap() - 100.0 / 103.0).abs() < 1e-6);
-        assert_eq!(run.anonymous_overshoot(), 0.0);
+        assert!(run.anonymous_overshoot() < 1e-6);
     }
 }

@@ -41,9 +41,7 @@ impl Scenario {
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            let is_script = path
-                .extension()
-                .is_some_and(|extension| extension == "py");
+            let is_script = path.extension().is_some_and(|extension| extension == "py");
             if is_script && !name.starts_with('_') {
                 all.push(Self::read(&path)?);
             }
