@@ -1,7 +1,7 @@
 """A data set that remembers what it decoded, in every worker of its loader."""
 # cause: worker_killed
 # needs: torch
-# smallest: 512MiB
+# smallest: 2GiB
 # bare: worker
 # ends: either
 

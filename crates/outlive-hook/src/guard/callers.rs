@@ -13,6 +13,8 @@ const REPORTING: [&[u8]; 4] = [
 ];
 /// Allocators that take large pools and fill them with tensors as they come.
 const POOLING: [&[u8]; 2] = [b"libtensorflow_framework.so", b"libtensorflow_cc.so"];
+/// Allocators that try a refused request again in small pieces, and report it if that fails too.
+const PIECEWISE: [&[u8]; 1] = [b"_imaging."];
 /// Where `operator new` lives, which throws.
 const THROWING: [&[u8]; 2] = [b"libstdc++.so", b"libc++.so"];
 /// Parts of the names of libraries that let go of the GIL in a way an exception does not undo.
@@ -26,6 +28,11 @@ pub fn is_known_allocator(caller: usize) -> bool {
 /// Whether what a caller asks for is a pool, to be filled some day.
 pub fn pools(caller: usize) -> bool {
     is_one_of(caller, &POOLING)
+}
+
+/// Whether a caller tries a refused request again in small pieces.
+pub fn tries_pieces(caller: usize) -> bool {
+    is_one_of(caller, &PIECEWISE)
 }
 
 /// Whether a failure would end the process, though Python code is running: C++ code throws then,

@@ -182,13 +182,19 @@ pub fn refuses_arena() -> bool {
     one_call::refuses_arena(&entered, arena, ledger)
 }
 
-/// The object is refused that Python asks for instead of an arena.
-pub fn refuse_object(size: usize, caller: usize) {
-    if let (Some(ledger), Some(entered), Some((arena, black_box))) =
+/// Whether a small request is refused that stands for a larger one: an object of Python's in place
+/// of an arena, or a piece of what was refused as a whole.
+pub fn refuses_piece(size: usize, caller: usize, is_python: bool) -> bool {
+    let (Some(ledger), Some(entered), Some((arena, black_box))) =
         (ledger::current(), Entered::try_enter(), arena::existing())
-    {
-        one_call::refuse_object(&entered, arena, black_box, ledger, size, caller);
+    else {
+        return false;
+    };
+    if !one_call::is_denied(arena, is_python, caller) {
+        return false;
     }
+    one_call::refuse_object(&entered, arena, black_box, ledger, size, caller);
+    true
 }
 
 /// Reserves bytes: first in this process's slot, so that whoever measures from now on sees them.

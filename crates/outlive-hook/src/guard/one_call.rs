@@ -1,10 +1,12 @@
-//! Growth inside a single call: no bytecode runs, so no exception can arrive.
+//! Requests that go on inside a single call, though they were refused.
 //!
+//! No bytecode runs there, so no exception can arrive.
 //! `text.split()` or `json.loads()` make millions of small objects in one go. When the thread was
 //! stopped and is still at the very same instruction while hardly anything is left, the next arena
 //! of Python's small objects is refused, and with it the object that Python would then take from
 //! `malloc` instead. The call fails with a `MemoryError`, as it would on a machine without
-//! over-commitment.
+//! over-commitment. The same goes for the first piece of a large request that a library tries again
+//! in pieces.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::AtomicU64;
@@ -13,7 +15,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use outlive_record::ledger::{Ledger, Measurement};
 use outlive_record::write::BoxWriter;
 
-use super::{refusal, stop};
+use super::{callers, refusal, stop};
 use crate::arena::Arena;
 use crate::python::{self, Memory, walk};
 use crate::sys::thread::Entered;
@@ -74,6 +76,24 @@ pub fn refuses_arena(entered: &Entered, arena: &Arena, ledger: &Ledger) -> bool 
     }
     entered.thread.deny_next();
     true
+}
+
+/// A large request was refused: if its caller tries it again in pieces, the first is refused too.
+pub fn refuses_pieces(entered: &Entered, arena: &Arena, caller: usize) {
+    if callers::tries_pieces(caller) {
+        let state = interpreter::this_thread_state();
+        let handle = process::thread_handle();
+        arena
+            .guard
+            .stopped_at
+            .set(&peek::own_frames(), handle, state);
+        entered.thread.deny_next();
+    }
+}
+
+/// Whether a request is what was denied: one of Python's, or a piece; at the same instruction.
+pub fn is_denied(arena: &Arena, is_python: bool, caller: usize) -> bool {
+    (is_python || callers::tries_pieces(caller)) && arena.guard.stopped_at.is_here()
 }
 
 /// The object that Python takes from `malloc` instead is refused: the call fails.

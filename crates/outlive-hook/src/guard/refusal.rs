@@ -12,7 +12,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::measure::{bury_the_dead, measure};
-use super::{Answer, GuardState, Purpose, callers, facts, reserve, stop};
+use super::{Answer, GuardState, Purpose, callers, facts, one_call, reserve, stop};
 use crate::arena::Arena;
 use crate::attribution::stack_of_caller;
 use crate::python::{self, walk};
@@ -91,6 +91,7 @@ pub fn reconsider(
         turn = turn.wrapping_add(1);
     }
     refuse(entered, arena, black_box, ledger, request, &measured);
+    one_call::refuses_pieces(entered, arena, request.caller);
     Answer::Refused
 }
 

@@ -179,14 +179,17 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
         return core::ptr::null_mut();
     };
     let append = symbol(c"PyList_Append");
+    let release = symbol(c"Py_DecRef");
     let (Some((_, black_box)), Some(build)) = (arena::existing(), builder()) else {
         return none();
     };
     // SAFETY: an empty list needs no further argument.
     let list = unsafe { build(c"[]".as_ptr()) };
-    if list.is_null() || append.is_null() {
+    if list.is_null() || append.is_null() || release.is_null() {
         return list;
     }
+    // SAFETY: the C API keeps this signature.
+    let release: unsafe extern "C" fn(Object) = unsafe { transmute(release) };
     // SAFETY: the C API keeps this signature.
     let append: Append = unsafe { transmute(append) };
     let found = holders::holders(black_box);
@@ -211,9 +214,10 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
         if entry.is_null() {
             return entry;
         }
-        // SAFETY: a live list and a live object. Its own reference to the entry is not given back:
-        // a few bytes at the end of a run.
+        // SAFETY: a live list and a live object.
         unsafe { append(list, entry) };
+        // SAFETY: the list has a reference of its own now.
+        unsafe { release(entry) };
     }
     list
 }

@@ -13,7 +13,7 @@ use super::super::results::Results;
 use super::super::stage::Stage;
 use super::super::statistics::{Estimate, median_of};
 use super::group::Group;
-use super::guardian::inside;
+use super::guardian::{Guardian, inside};
 use super::native;
 use super::options::Options;
 use super::outing::{End, watch};
@@ -59,11 +59,7 @@ struct Asked {
 /// Asks in turn without Outlive, recorded and guarded, and prints one table.
 pub(super) fn main(options: &Options, stage: &Stage) -> Result<()> {
     let library = native::library(stage)?;
-    let rounds = if options.quick {
-        1
-    } else {
-        options.rounds.unwrap_or(ROUNDS)
-    };
+    let rounds = options.rounds(Guardian::Outlive, ROUNDS);
     let mut all = Vec::new();
     for (bytes, name, count) in SIZES {
         println!("==> {name}");

@@ -108,7 +108,7 @@ fn page(results: &Results, all: &[Growth]) -> String {
     let mut page = format!(
         "# Fast growth\n\n{}, {}.\n\nPieces of 64 KiB from four threads in a memory cgroup of 1 \
          GiB, as fast as they can be had. *Survived*: every thread was stopped by an exception, the \
-         pieces were let go, the program ended well. *Speed*: from the first piece to the last \
+         pieces were let go, the program ended well. *Speed*: of all four, until the first \
          exception.\n\n| pieces | tool | survived | killed by the kernel | speed, median | highest \
          peak over the budget |\n|---|---|---|---|---|---|\n",
         results.date,

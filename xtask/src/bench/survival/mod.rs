@@ -33,7 +33,7 @@ Options of `survival`:
   --tools NAME[,…]      of bare, earlyoom, fil, memray, outlive (default: all)
   --again               measures anew what was measured already
   --date YYYY-MM-DD     goes on with the results of that day (default: today)
-  --quick               one round at the smallest limit, nothing kept
+  --quick               the smallest limit, one round unless `--rounds` says more, nothing kept
   --python, --outlive   as above
 ";
 

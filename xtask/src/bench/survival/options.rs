@@ -90,8 +90,8 @@ impl Options {
     /// Rounds under this tool, where the figure wants `usual` under Outlive.
     pub(super) fn rounds(&self, guardian: Guardian, usual: usize) -> usize {
         match guardian {
+            Guardian::Outlive => self.rounds.unwrap_or(if self.quick { 1 } else { usual }),
             _ if self.quick => 1,
-            Guardian::Outlive => self.rounds.unwrap_or(usual),
             _ => self.peer_rounds,
         }
     }

@@ -1,12 +1,13 @@
 //! The table of survival, in Markdown, made from the raw runs.
 
+use std::fmt::Write as _;
+
 use super::super::report::machine;
 use super::super::results::Results;
 use super::super::statistics::median_of;
 use super::guardian::Guardian;
 use super::options::size_words;
 use super::run::Run;
-use std::fmt::Write as _;
 
 /// Percent of the budget that the peak may be over it.
 const MOST_OVERSHOOT: f64 = 1.0;
