@@ -185,8 +185,27 @@ pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bo
         .headroom
         .load(Relaxed)
         .saturating_sub(measured.headroom);
-    let is_patient = measured.headroom > line / 4 && !IS_FORKED.load(Relaxed);
-    fell >= if is_patient { line / 2 } else { step }
+    let patience = if IS_FORKED.load(Relaxed) {
+        step
+    } else if measured.headroom > line / 4 {
+        line / 2
+    } else {
+        line / 4
+    };
+    fell >= patience
+}
+
+/// A request was refused: whoever handles that is to be left alone for a while, as after a stop.
+pub fn refused(arena: &Arena, measured: &Measurement) {
+    note_stop(arena, measured, process::thread_handle());
+    arena.guard.growers.start_anew();
+}
+
+fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
+    let stops = &arena.guard.stops;
+    stops.time.store(measured.time, Relaxed);
+    stops.headroom.store(measured.headroom, Relaxed);
+    stops.thread.store(handle, Relaxed);
 }
 
 /// There is room again: the next stop is a new case.
@@ -261,10 +280,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64)
     if !is_good_moment(arena, measured, handle) {
         return true;
     }
-    let stops = &arena.guard.stops;
-    stops.time.store(measured.time, Relaxed);
-    stops.headroom.store(measured.headroom, Relaxed);
-    stops.thread.store(handle, Relaxed);
+    note_stop(arena, measured, handle);
     let Some((_, black_box)) = arena::existing() else {
         return false;
     };

@@ -57,6 +57,9 @@ pub(super) fn main(options: &Options, stage: &Stage) -> Result<()> {
                     bytes_a_second: speed(&outing),
                 };
                 println!("{}", line(&growth));
+                if guardian == Guardian::Outlive && !growth.run.survived {
+                    println!("{}", outing.last_complaint());
+                }
                 all.push(growth);
             }
         }

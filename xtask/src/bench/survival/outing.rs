@@ -14,6 +14,8 @@ use super::group::Group;
 
 /// Time between two looks at the group.
 const LOOK: Duration = Duration::from_millis(20);
+/// How much of a failed run's complaint is shown.
+const COMPLAINT_LINES: usize = 16;
 /// Shells say `128 + signal` of a program that was killed.
 const SHELL_SIGNAL: i32 = 128;
 
@@ -34,6 +36,17 @@ pub(super) struct Outing {
     pub(super) anonymous_bytes: u64,
     /// From start to end.
     pub(super) seconds: f64,
+}
+
+impl Outing {
+    /// The end of what it complained of, indented.
+    pub(super) fn last_complaint(&self) -> String {
+        let lines: Vec<&str> = self.complaint.lines().collect();
+        let last = &lines[lines.len().saturating_sub(COMPLAINT_LINES)..];
+        last.iter()
+            .map(|line| format!("        {line}\n"))
+            .collect()
+    }
 }
 
 /// How a program ended.

@@ -63,16 +63,20 @@ fn goals(runs: &[Run]) -> String {
     let survived = ours.iter().filter(|run| run.survived).count();
     let kills: u64 = ours.iter().map(|run| run.kills).sum();
     let over = highest_over(&ours);
+    let anonymous = ours.iter().map(|run| run.anonymous_overshoot());
+    let anonymous = anonymous.fold(0.0, f64::max);
     let verdict = |met| if met { "met" } else { "not met" };
     format!(
         "## Goals\n\n| figure | goal | measured | |\n|---|---|---|---|\n\
          | runs survived | all | {survived} of {} | {} |\n\
          | kernel kills | 0 | {kills} | {} |\n\
-         | highest overshoot | ≤ {MOST_OVERSHOOT} % | {over:.2} % | {} |\n\n",
+         | highest overshoot | ≤ {MOST_OVERSHOOT} % | {over:.2} % | {} |\n\
+         | the same, anonymous memory alone | ≤ {MOST_OVERSHOOT} % | {anonymous:.2} % | {} |\n\n",
         ours.len(),
         verdict(survived == ours.len()),
         verdict(kills == 0),
         verdict(over <= MOST_OVERSHOOT),
+        verdict(anonymous <= MOST_OVERSHOOT),
     )
 }
 

@@ -19,8 +19,6 @@ use super::{named, page};
 /// Rounds under Outlive, unless asked otherwise.
 const ROUNDS: usize = 20;
 const FILE: &str = "survival.json";
-/// How much of a failed run's complaint is shown.
-const COMPLAINT_LINES: usize = 12;
 
 /// All runs of a session.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -107,20 +105,15 @@ fn one(
     let outing = play(stage, scenario, guardian, limit, "1")?;
     let mut run = Run::of(&scenario.name, guardian, limit, round, &outing);
     if round == 0 {
-        let folder = if guardian == Guardian::Outlive {
+        if guardian == Guardian::Outlive {
             // Only an error that nobody catches ends the program and has to be explained.
             play(stage, scenario, guardian, limit, "0")?;
-            stage.folder()
-        } else {
-            stage.folder()
-        };
-        run.answer = named::answer(guardian, stage, scenario, folder)?;
+        }
+        run.answer = named::answer(guardian, stage, scenario, stage.folder())?;
     }
     println!("{}", page::line(&run));
-    if guardian == Guardian::Outlive && !run.survived {
-        for line in last_lines(&outing.complaint) {
-            println!("        {line}");
-        }
+    if guardian == Guardian::Outlive {
+        complain(&run, &outing);
     }
     Ok(run)
 }
@@ -143,7 +136,13 @@ fn play(
     watch(&group, &words, &folder, &variables, scenario.patience())
 }
 
-fn last_lines(complaint: &str) -> Vec<&str> {
-    let lines: Vec<&str> = complaint.lines().collect();
-    lines[lines.len().saturating_sub(COMPLAINT_LINES)..].to_vec()
+/// What somebody needs who has to find out why it did not go as it should.
+fn complain(run: &Run, outing: &Outing) {
+    if !run.survived {
+        println!("{}", outing.last_complaint());
+    }
+    if let Some(answer) = run.answer.as_ref().filter(|answer| !answer.right) {
+        let verdict = answer.verdict.as_deref().unwrap_or_default();
+        println!("        {verdict}, lines named: {:?}", answer.lines);
+    }
 }

@@ -124,8 +124,14 @@ unsafe extern "C" fn map_entry(
     {
         recorder::unmapped(&entered, address as usize, whole_pages(length));
     }
-    let answer = ask(length, protection, flags, fd, caller);
-    if answer.is_refused() || (is_arena(length, flags, caller) && guard::refuses_arena()) {
+    // First the question about stops that were told before: asking may tell one now.
+    let is_refused = is_arena(length, flags, caller) && guard::refuses_arena();
+    let answer = if is_refused {
+        Answer::Refused
+    } else {
+        ask(length, protection, flags, fd, caller)
+    };
+    if answer.is_refused() {
         c_library::set_errno(libc::ENOMEM);
         return libc::MAP_FAILED;
     }
