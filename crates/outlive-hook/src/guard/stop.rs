@@ -104,12 +104,17 @@ pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
 }
 
 /// Slows growth down that nobody can stop on the spot, until the watchdog has the GIL and the
-/// exception has arrived.
+/// exception has arrived. The less is left, the longer.
 fn brake(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     let slot = arena.guard.slot(ledger);
     if slot.is_some_and(|slot| slot.growth() >= SMALLEST_GROWTH) {
-        let is_urgent = measured.headroom < line(measured.budget) / 2;
-        clock::sleep(if is_urgent { 2 * BRAKE } else { BRAKE });
+        let line = line(measured.budget);
+        let times = match measured.headroom {
+            left if left > line / 2 => 1,
+            left if left > line / 4 => 4,
+            _ => 10,
+        };
+        clock::sleep(times * BRAKE);
     }
 }
 
@@ -206,6 +211,12 @@ fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
     stops.time.store(measured.time, Relaxed);
     stops.headroom.store(measured.headroom, Relaxed);
     stops.thread.store(handle, Relaxed);
+}
+
+/// The thread that was stopped last, while that still counts.
+pub fn last_thread(arena: &Arena) -> Option<u64> {
+    let stops = &arena.guard.stops;
+    (stops.time.load(Relaxed) != 0).then(|| stops.thread.load(Relaxed))
 }
 
 /// There is room again: the next stop is a new case.

@@ -114,14 +114,18 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
     });
 }
 
-/// Stops the thread that grew most, or the main one if none is known.
+/// Stops the thread that grew most. If none is known, growth is below Python, and the main thread
+/// is told; unless another was told before, which then has yet to end what it began.
 fn stop_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     while let Some(growth) = arena.guard.growers.most().filter(|most| most.bytes > 0) {
         if stop::stop(arena, ledger, measured, growth.handle) {
             return;
         }
     }
-    stop::stop(arena, ledger, measured, guard_calls::main_thread());
+    let main = guard_calls::main_thread();
+    if stop::last_thread(arena).is_none_or(|last| last == main) {
+        stop::stop(arena, ledger, measured, main);
+    }
 }
 
 /// Sleeps until it is time to look again, or until somebody rings.

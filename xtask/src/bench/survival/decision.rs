@@ -23,10 +23,38 @@ const ROUNDS: usize = 20;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Nanoseconds that a decision may take at the median.
 const MOST_NANOSECONDS: f64 = 2000.0;
-/// Requests a run: the C library serves the small ones from its heap, the large ones by a mapping.
-const SIZES: [(u64, &str, &str); 2] = [
-    (8 << 20, "8 MiB, from the heap", "100000"),
-    (64 << 20, "64 MiB, a mapping each", "20000"),
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    name: &'static str,
+    bytes: u64,
+    /// How often a run asks.
+    count: u64,
+    /// What the program holds already.
+    held: u64,
+}
+
+/// The C library serves the smaller ones from its heap, the large one by a mapping each time.
+const REQUESTS: [Request; 3] = [
+    Request {
+        name: "8 MiB, from the heap",
+        bytes: 8 << 20,
+        count: 100_000,
+        held: 0,
+    },
+    Request {
+        name: "8 MiB, from the heap, 900 of 1024 MiB held",
+        bytes: 8 << 20,
+        count: 100_000,
+        held: 900 << 20,
+    },
+    Request {
+        name: "64 MiB, a mapping each",
+        bytes: 64 << 20,
+        count: 20_000,
+        held: 0,
+    },
 ];
 
 /// What a request is made under.
@@ -49,7 +77,7 @@ struct Times {
 /// One run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Asked {
-    bytes: u64,
+    request: &'static str,
     under: Under,
     round: usize,
     #[serde(flatten)]
@@ -61,20 +89,14 @@ pub(super) fn main(options: &Options, stage: &Stage) -> Result<()> {
     let library = native::library(stage)?;
     let rounds = options.rounds(Guardian::Outlive, ROUNDS);
     let mut all = Vec::new();
-    for (bytes, name, count) in SIZES {
-        println!("==> {name}");
+    for request in REQUESTS {
+        println!("==> {}", request.name);
         for round in 0..rounds {
             for under in [Under::Nothing, Under::Recorder, Under::Guard] {
-                let words = [
-                    library.as_os_str(),
-                    bytes.to_string().as_ref(),
-                    count.as_ref(),
-                ]
-                .map(OsString::from);
-                let times = ask(stage, under, &words)?;
+                let times = ask(stage, under, &library, request)?;
                 println!("    {under:?} {:>3}  {:8.0} ns", round + 1, times.median);
                 all.push(Asked {
-                    bytes,
+                    request: request.name,
                     under,
                     round,
                     times,
@@ -95,7 +117,7 @@ pub(super) fn main(options: &Options, stage: &Stage) -> Result<()> {
     results.write("survival-decision.md", &page)
 }
 
-fn ask(stage: &Stage, under: Under, words: &[OsString]) -> Result<Times> {
+fn ask(stage: &Stage, under: Under, library: &Path, request: Request) -> Result<Times> {
     let folder = stage.fresh_folder()?;
     let group = Group::with_limit(LIMIT)?;
     let flags: &[&str] = match under {
@@ -110,7 +132,9 @@ fn ask(stage: &Stage, under: Under, words: &[OsString]) -> Result<Times> {
     command.extend(flags.iter().map(OsString::from));
     let script: &Path = &stage.benches.join("survival/ask.py");
     command.extend([stage.python.as_os_str(), script.as_os_str()].map(OsString::from));
-    command.extend(words.iter().cloned());
+    command.push(library.into());
+    let numbers = [request.bytes, request.count, request.held];
+    command.extend(numbers.map(|number| number.to_string().into()));
     let outing = watch(&group, &inside(&group, &command), &folder, &[], PATIENCE)?;
     ensure!(
         outing.end == End::Exit(0),
@@ -129,16 +153,16 @@ fn page(results: &Results, all: &[Asked]) -> String {
         results.date,
         machine(&results.machine)
     );
-    for (bytes, name, _) in SIZES {
-        page += &goal_row(name, MOST_NANOSECONDS, " ns", added(all, bytes));
+    for Request { name, .. } in REQUESTS {
+        page += &goal_row(name, MOST_NANOSECONDS, " ns", added(all, name));
     }
     page += "\n| request | under | median | 90 % | 99 % |\n|---|---|---|---|---|\n";
-    for (bytes, name, _) in SIZES {
+    for Request { name, .. } in REQUESTS {
         for under in [Under::Nothing, Under::Recorder, Under::Guard] {
             let middle = |figure: fn(&Times) -> f64| {
                 let runs = all
                     .iter()
-                    .filter(|run| (run.bytes, run.under) == (bytes, under));
+                    .filter(|run| (run.request, run.under) == (name, under));
                 let values: Vec<f64> = runs.map(|run| figure(&run.times)).collect();
                 median_of(&values).unwrap_or(f64::NAN)
             };
@@ -160,10 +184,10 @@ fn page(results: &Results, all: &[Asked]) -> String {
 }
 
 /// Nanoseconds that the guard adds, each run against the recorder's of its own round.
-fn added(all: &[Asked], bytes: u64) -> Option<Estimate> {
+fn added(all: &[Asked], name: &str) -> Option<Estimate> {
     let of = |under| {
         all.iter()
-            .filter(move |run| (run.bytes, run.under) == (bytes, under))
+            .filter(move |run| (run.request, run.under) == (name, under))
     };
     let differences: Vec<f64> = of(Under::Guard)
         .filter_map(|guarded| {
@@ -181,7 +205,7 @@ mod tests {
     #[test]
     fn a_guarded_run_is_compared_with_the_recorded_one_of_its_round() {
         let run = |under, round, median| Asked {
-            bytes: 8,
+            request: "large",
             under,
             round,
             times: Times {
@@ -196,7 +220,7 @@ mod tests {
             run(Under::Recorder, 1, 300.0),
             run(Under::Guard, 1, 350.0),
         ];
-        let median = added(&all, 8).unwrap().median;
+        let median = added(&all, "large").unwrap().median;
         assert!((median - 50.0).abs() < 1e-9, "{median}");
     }
 }

@@ -43,9 +43,11 @@ impl Outing {
     pub(super) fn last_complaint(&self) -> String {
         let lines: Vec<&str> = self.complaint.lines().collect();
         let last = &lines[lines.len().saturating_sub(COMPLAINT_LINES)..];
-        last.iter()
-            .map(|line| format!("        {line}\n"))
-            .collect()
+        let indented: Vec<String> = last.iter().map(|line| format!("        {line}")).collect();
+        indented.join(
+            "
+",
+        )
     }
 }
 
