@@ -16,10 +16,12 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::text::{self, Text};
 use super::{Memory, walk};
 use crate::sys::peek::own_frames;
-use crate::sys::{bootstrap as edge, interpreter};
+use crate::sys::{bootstrap as edge, guard_calls, interpreter};
 
 /// How the files of the import system are named.
 const IMPORT_SYSTEM: &[u8] = b"<frozen importlib";
+/// The module that starts threads.
+const THREADING: &[u8] = b"/threading.py";
 
 const NOT_YET: u8 = 0;
 const REQUESTED: u8 = 1;
@@ -55,12 +57,20 @@ pub fn request() {
 
 /// A thread is being started: has its exceptions noted too.
 pub fn request_for_threads() {
+    // A program may start its first thread before anything of it was recorded.
+    super::try_verify();
     if super::layout().is_some()
         && THREADS
             .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
             .is_ok()
     {
-        interpreter::call_soon(edge::install_for_threads);
+        if guard_calls::holds_gil() && innermost_file(|file| file.ends_with(THREADING)) {
+            // Called by Python's own `Thread.start`: as safe a point as any, and the new thread
+            // may fail before the next one.
+            edge::install_for_threads_now();
+        } else {
+            interpreter::call_soon(edge::install_for_threads);
+        }
     }
 }
 
@@ -80,6 +90,11 @@ pub fn threads_done(done: bool) {
 
 /// Whether the code that was interrupted is anything but the import system.
 fn is_good_moment() -> bool {
+    innermost_file(|file| !file.starts_with(IMPORT_SYSTEM))
+}
+
+/// Whether the calling thread is in Python code, of a file that `is_it` knows.
+fn innermost_file(is_it: impl FnOnce(&[u8]) -> bool) -> bool {
     let Some(layout) = super::layout() else {
         return false;
     };
@@ -90,5 +105,5 @@ fn is_good_moment() -> bool {
         text::read(&memory, layout, name.unwrap_or(0), &mut file);
         ControlFlow::Break(())
     });
-    walked.is_some() && !file.as_bytes().starts_with(IMPORT_SYSTEM)
+    walked.is_some() && is_it(file.as_bytes())
 }

@@ -115,13 +115,18 @@ pub unsafe extern "C" fn install(_: *mut c_void) -> c_int {
 ///
 /// Called by the interpreter, with the GIL.
 pub unsafe extern "C" fn install_for_threads(_: *mut c_void) -> c_int {
+    install_for_threads_now();
+    0
+}
+
+/// The same, where the GIL is held already.
+pub fn install_for_threads_now() {
     if !bootstrap::is_done() {
         install_now();
     }
     let function = FOR_THREADS.load(Relaxed);
     call_quietly(function);
     bootstrap::threads_done(!function.is_null());
-    0
 }
 
 fn install_now() {
