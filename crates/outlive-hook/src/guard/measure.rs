@@ -6,11 +6,11 @@
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use outlive_record::ledger::{Ledger, Measurement, Slot, Source};
+use outlive_record::ledger::{Ledger, Measurement, Slot};
 
 use super::callers;
 use super::fresh::{Change, Fresh, FreshTable};
-use super::sources::{self, Own};
+use super::sources::{self, Own, Promised};
 use super::{GuardState, stop};
 use crate::sys::thread::thread_id;
 use crate::sys::{clock, process, residency};
@@ -33,21 +33,22 @@ pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement 
         slot.set_growth(recent.growth, recent.faulted);
         slot.set_resident(own.resident, time);
     }
-    let untouched = ledger.untouched() as i64;
-    let measured = match sources::tightest(ledger, &own) {
-        Some(room) => Measurement {
-            headroom: room.left.saturating_sub(untouched),
-            budget: room.budget,
-            source: room.source,
-            time,
-        },
-        // Nothing can be read: nothing is known to be short.
-        None => Measurement {
-            headroom: i64::MAX / 4,
-            budget: u64::MAX / 4,
-            source: Source::Unknown,
-            time,
-        },
+    let in_flight = state
+        .slot(ledger)
+        .map_or(0, |slot| slot.in_flight().load(SeqCst));
+    let promised = Promised {
+        untouched: ledger.untouched(),
+        in_flight: u64::try_from(in_flight).unwrap_or(0),
+    };
+    let Some(room) = sources::tightest(ledger, &own, promised) else {
+        // This process cannot see its limits; the supervisor can, and says so.
+        return ledger.measured();
+    };
+    let measured = Measurement {
+        headroom: room.left,
+        budget: room.budget,
+        source: room.source,
+        time,
     };
     ledger.publish(granted, usable(&measured, wanted), &measured);
     measured

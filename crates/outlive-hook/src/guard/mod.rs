@@ -31,7 +31,7 @@ use crate::arena::{self, Arena};
 use crate::recorder;
 use crate::spin::SpinLock;
 use crate::sys::thread::{Entered, Thread, thread_id};
-use crate::sys::{interpreter, ledger, process};
+use crate::sys::{clock, interpreter, ledger, process};
 use fresh::{Fresh, FreshTable};
 use growth::GrowthTable;
 use history::History;
@@ -78,16 +78,32 @@ impl GuardState {
     fn slot<'a>(&self, ledger: &'a Ledger) -> Option<Slot<'a>> {
         match self.slot.load(Acquire) {
             0 => self.claim(ledger),
-            NO_SLOT | CLAIMING => None,
+            CLAIMING => self.claimed(ledger),
+            NO_SLOT => None,
+            number => Some(ledger.slot(number.wrapping_sub(1))),
+        }
+    }
+
+    /// Waits for the thread that looks for a slot: a microsecond.
+    #[cold]
+    fn claimed<'a>(&self, ledger: &'a Ledger) -> Option<Slot<'a>> {
+        let mut turn = 0_u32;
+        while self.slot.load(Acquire) == CLAIMING && turn < 10_000 {
+            clock::yield_now();
+            turn = turn.wrapping_add(1);
+        }
+        match self.slot.load(Acquire) {
+            0 | CLAIMING | NO_SLOT => None,
             number => Some(ledger.slot(number.wrapping_sub(1))),
         }
     }
 
     #[cold]
     fn claim<'a>(&self, ledger: &'a Ledger) -> Option<Slot<'a>> {
-        self.slot
-            .compare_exchange(0, CLAIMING, Acquire, Relaxed)
-            .ok()?;
+        let first = self.slot.compare_exchange(0, CLAIMING, Acquire, Relaxed);
+        if first.is_err() {
+            return self.claimed(ledger);
+        }
         let number = ledger.claim(process::pid(), process::start_ticks());
         let kept = number.map_or(NO_SLOT, |number| number.wrapping_add(1));
         self.slot.store(kept, Release);
@@ -182,15 +198,17 @@ pub fn refuses_arena() -> bool {
     one_call::refuses_arena(&entered, arena, ledger)
 }
 
-/// Whether a small request is refused that stands for a larger one: an object of Python's in place
-/// of an arena, or a piece of what was refused as a whole.
-pub fn refuses_piece(size: usize, caller: usize, is_python: bool) -> bool {
-    let (Some(ledger), Some(entered), Some((arena, black_box))) =
-        (ledger::current(), Entered::try_enter(), arena::existing())
-    else {
+/// Whether a small request is refused: at the last moment, or because it stands for a larger one
+/// that was refused (`is_denied`).
+pub fn refuses_small(size: usize, caller: usize, is_denied: bool, is_python: bool) -> bool {
+    let Some(ledger) = ledger::current().filter(|_| is_denied || is_python) else {
         return false;
     };
-    if !one_call::is_denied(arena, is_python, caller) {
+    let entered = Entered::try_enter().filter(|entered| !entered.thread.is_handling());
+    let (Some(entered), Some((arena, black_box))) = (entered, arena::existing()) else {
+        return false;
+    };
+    if !one_call::refuses(arena, ledger, is_denied, is_python, caller) {
         return false;
     }
     one_call::refuse_object(&entered, arena, black_box, ledger, size, caller);

@@ -1,12 +1,11 @@
 //! Requests that go on inside a single call, though they were refused.
 //!
-//! No bytecode runs there, so no exception can arrive.
-//! `text.split()` or `json.loads()` make millions of small objects in one go. When the thread was
-//! stopped and is still at the very same instruction while hardly anything is left, the next arena
-//! of Python's small objects is refused, and with it the object that Python would then take from
-//! `malloc` instead. The call fails with a `MemoryError`, as it would on a machine without
-//! over-commitment. The same goes for the first piece of a large request that a library tries again
-//! in pieces.
+//! No bytecode runs there, so no exception can arrive. `text.split()` or `json.loads()` make
+//! millions of small objects in one go, and a handler may swallow every stop. When hardly anything
+//! is left and growth went on after all, what Python asks for itself is refused, whatever its size:
+//! an arena of small objects and the object it would take from `malloc` instead, or a block. The
+//! call fails with a `MemoryError`, as it would on a machine without over-commitment. The same goes
+//! for the first piece of a large request that a library tries again in pieces.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::AtomicU64;
@@ -66,16 +65,19 @@ fn innermost<M: Memory>(memory: &M, state: usize) -> (u64, u64) {
     place
 }
 
+/// Whether something that Python asks for itself is to be refused: it is the last moment, and the
+/// answer becomes a `MemoryError` right here.
+fn is_refusable(arena: &Arena, ledger: &Ledger) -> bool {
+    stop::is_last_moment(arena, ledger) && guard_calls::holds_gil() && refusal::has_frames()
+}
+
 /// Whether an arena of Python's small objects is to be refused; if so, the next object is too.
 pub fn refuses_arena(entered: &Entered, arena: &Arena, ledger: &Ledger) -> bool {
-    let measured = ledger.measured();
-    let is_last_moment = measured.headroom < stop::line(measured.budget) / 4;
-    let state = &arena.guard;
-    if !is_last_moment || !state.stopped_at.is_here() || !guard_calls::holds_gil() {
-        return false;
+    let is_refused = is_refusable(arena, ledger);
+    if is_refused {
+        entered.thread.deny_next();
     }
-    entered.thread.deny_next();
-    true
+    is_refused
 }
 
 /// A large request was refused: if its caller tries it again in pieces, the first is refused too.
@@ -91,9 +93,20 @@ pub fn refuses_pieces(entered: &Entered, arena: &Arena, caller: usize) {
     }
 }
 
-/// Whether a request is what was denied: one of Python's, or a piece; at the same instruction.
-pub fn is_denied(arena: &Arena, is_python: bool, caller: usize) -> bool {
-    (is_python || callers::tries_pieces(caller)) && arena.guard.stopped_at.is_here()
+/// Whether a small request is refused: Python's own, at the last moment or in place of an arena;
+/// or a piece of what was refused as a whole, at the same instruction.
+pub fn refuses(
+    arena: &Arena,
+    ledger: &Ledger,
+    is_denied: bool,
+    is_python: bool,
+    caller: usize,
+) -> bool {
+    if is_python {
+        is_denied || is_refusable(arena, ledger)
+    } else {
+        is_denied && callers::tries_pieces(caller) && arena.guard.stopped_at.is_here()
+    }
 }
 
 /// The object that Python takes from `malloc` instead is refused: the call fails.

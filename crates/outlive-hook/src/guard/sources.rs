@@ -50,11 +50,21 @@ impl Own {
     }
 }
 
-/// The tightest of all sources.
-pub fn tightest(ledger: &Ledger, own: &Own) -> Option<Room> {
+/// The tightest of all sources, less what was promised and is not touched yet; `None` when one of
+/// them cannot be read, since that may be the one that matters.
+pub fn tightest(ledger: &Ledger, own: &Own, promised: Promised) -> Option<Room> {
     let machine = Machine::read();
     let tree = ledger.resident();
-    let cgroups = (0..CHAIN as u32).filter_map(|level| cgroup(ledger, level, machine.swap_free));
+    let mut is_blind = machine.total == 0;
+    let cgroups =
+        (0..CHAIN as u32).filter_map(|level| match cgroup(ledger, level, machine.swap_free) {
+            Reading::Room(room) => Some(room),
+            Reading::NoLimit => None,
+            Reading::Unreadable => {
+                is_blind = true;
+                None
+            }
+        });
     let asked = ledger
         .limit()
         .map(|limit| Room::of(limit, tree, Source::Limit));
@@ -68,20 +78,48 @@ pub fn tightest(ledger: &Ledger, own: &Own) -> Option<Room> {
     let limit_of = |resource, used, source| {
         process::limit(resource).map(|limit| Room::of(limit, used, source))
     };
-    cgroups
+    let used = cgroups
         .chain(machine.room(tree))
         .chain(asked)
         .chain(block)
-        .chain(limit_of(
-            libc::RLIMIT_AS,
-            own.address_space,
-            Source::AddressSpace,
-        ))
-        .chain(limit_of(libc::RLIMIT_DATA, own.data, Source::Data))
-        .min_by_key(|room| room.left)
+        .map(|room| room.less(promised.untouched));
+    let used = used.min_by_key(|room| room.left);
+    // Address space counts as soon as it is mapped, touched or not.
+    let address_space = limit_of(libc::RLIMIT_AS, own.address_space, Source::AddressSpace);
+    let data = limit_of(libc::RLIMIT_DATA, own.data, Source::Data);
+    let mapped = address_space
+        .into_iter()
+        .chain(data)
+        .map(|room| room.less(promised.in_flight));
+    let tightest = used.into_iter().chain(mapped).min_by_key(|room| room.left);
+    tightest.filter(|_| !is_blind)
+}
+
+/// What was granted and shows nowhere yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promised {
+    /// By the whole tree, in bytes: not touched yet.
+    pub untouched: u64,
+    /// By this process: not even mapped yet.
+    pub in_flight: u64,
+}
+
+/// What a level of the chain says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Room(Room),
+    NoLimit,
+    Unreadable,
 }
 
 impl Room {
+    fn less(self, promised: u64) -> Self {
+        Self {
+            left: self.left.saturating_sub(promised as i64),
+            ..self
+        }
+    }
+
     /// A limit, of which a reserve is kept back.
     fn of(limit: u64, used: u64, source: Source) -> Self {
         let budget = limit.saturating_sub(reserve_of(limit));
@@ -126,21 +164,28 @@ impl Machine {
     }
 }
 
-/// A level of the chain, if it has a limit.
-fn cgroup(ledger: &Ledger, place: u32, swap_free: u64) -> Option<Room> {
+/// A level of the chain.
+fn cgroup(ledger: &Ledger, place: u32, swap_free: u64) -> Reading {
     let mut folder = [0; MAX_FOLDER];
-    let level = ledger.level(place, &mut folder)?;
+    let Some(level) = ledger.level(place, &mut folder) else {
+        return Reading::NoLimit;
+    };
     let files = match level.version {
         1 => &FIRST,
         _ => &SECOND,
     };
     let mut page: Page = [0; 4096];
     // Without a limit the file says `max`, or a number that no machine has.
-    let limit = number(in_folder(level.folder, files.limit, &mut page))?;
-    if limit >= 1 << 60 {
-        return None;
+    let text = in_folder(level.folder, files.limit, &mut page);
+    if text.is_empty() {
+        return Reading::Unreadable;
     }
-    let used = number(in_folder(level.folder, files.usage, &mut page))?;
+    let Some(limit) = number(text).filter(|limit| *limit < 1 << 60) else {
+        return Reading::NoLimit;
+    };
+    let Some(used) = number(in_folder(level.folder, files.usage, &mut page)) else {
+        return Reading::Unreadable;
+    };
     let statistics = in_folder(level.folder, b"memory.stat", &mut page);
     let reclaimable = files
         .reclaimable
@@ -153,7 +198,7 @@ fn cgroup(ledger: &Ledger, place: u32, swap_free: u64) -> Option<Room> {
         let swap = swap_left(level.folder, files, &mut page, limit);
         room.left = room.left.saturating_add(swap.min(swap_free) as i64);
     }
-    Some(room)
+    Reading::Room(room)
 }
 
 /// Swap that a cgroup may still use.
@@ -279,7 +324,9 @@ mod tests {
             version: 1,
             folder: folder.to_str().unwrap().as_bytes(),
         }]);
-        let room = cgroup(&ledger, 0, 0).unwrap();
+        let Reading::Room(room) = cgroup(&ledger, 0, 0) else {
+            panic!("no limit");
+        };
         let budget = 1_048_576_000 - 1_048_576_000 / 104;
         assert_eq!(room.budget, budget);
         assert_eq!(room.left, budget as i64 - 500_000_000);
@@ -305,12 +352,18 @@ mod tests {
             folder: folder.to_str().unwrap().as_bytes(),
         };
         ledger.set_chain([level]);
-        assert_eq!(cgroup(&ledger, 0, 0).unwrap().left, 1_030_000 - 999_900);
-        let swapping = cgroup(&ledger, 0, 1 << 30).unwrap();
-        assert_eq!(swapping.left, 1_030_000 - 999_900 + 4000);
+        let left = |swap| match cgroup(&ledger, 0, swap) {
+            Reading::Room(room) => Some(room.left),
+            _ => None,
+        };
+        assert_eq!(left(0), Some(1_030_000 - 999_900));
+        assert_eq!(left(1 << 30), Some(1_030_000 - 999_900 + 4000));
         std::fs::write(folder.join("memory.max"), "max\n").unwrap();
-        assert_eq!(cgroup(&ledger, 0, 0), None);
+        assert_eq!(cgroup(&ledger, 0, 0), Reading::NoLimit);
         std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(cgroup(&ledger, 0, 0), Reading::Unreadable);
+        let promised = Promised::default();
+        assert_eq!(tightest(&ledger, &Own::default(), promised), None);
     }
 
     #[test]
@@ -319,9 +372,13 @@ mod tests {
         let slot = ledger.claim(5, 1).unwrap();
         ledger.slot(slot).set_resident(1_000_000, 1);
         ledger.set_outside(100_000, 60_000);
-        let room = tightest(&ledger, &Own::default()).unwrap();
+        let promised = Promised {
+            untouched: 500,
+            in_flight: 0,
+        };
+        let room = tightest(&ledger, &Own::default(), promised).unwrap();
         assert_eq!(room.source, Source::Limit);
         let budget = (1 << 20) - (1 << 20) / 104;
-        assert_eq!(room.left, budget - 1_040_000);
+        assert_eq!(room.left, budget - 1_040_500);
     }
 }

@@ -118,24 +118,38 @@ fn brake(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     }
 }
 
-/// Stops the calling thread, which holds the GIL, if the headroom is very short and the thread is
-/// the one that grows: the watchdog would have to wait for the GIL.
+/// The calling thread holds the GIL and the headroom is short. If it is the main thread, and the one
+/// that grows, it is stopped at its next bytecode; the watchdog would have to wait for the GIL. Any
+/// other thread is the watchdog's, which is woken.
 fn tell(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     // A forked process frees nothing first; any other leaves the watchdog some time to try.
     if !IS_FORKED.load(Relaxed) && measured.headroom >= line(measured.budget) / 2 {
         return;
     }
-    // Of several threads that grow alike, the first to come by is as good as any: the others wait
-    // for the GIL, and while they do nobody else could be told.
     let own = Growth {
         handle: process::thread_handle(),
         bytes: arena.guard.growers.at(thread::current().grower()),
     };
+    if own.handle != guard_calls::main_thread() {
+        if let Some(slot) = arena.guard.slot(ledger) {
+            watchdog::ring(slot.bell());
+        }
+        return;
+    }
     let most = arena.guard.growers.most();
     let is_one = most.is_some_and(|most| own.bytes.saturating_mul(2) >= most.bytes);
     if is_one && is_due(arena, measured, Some(own)) && grows_most(arena, ledger, measured) {
-        stop(arena, ledger, measured, own.handle);
+        stop(arena, ledger, measured, own.handle, Way::Soon);
     }
+}
+
+/// How a thread is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By the watchdog, with the GIL.
+    Now,
+    /// By a pending call, in the main thread.
+    Soon,
 }
 
 /// Whether so little was left at the last measurement that every process should be watched.
@@ -200,10 +214,27 @@ pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bo
     fell >= patience
 }
 
+/// Whether this is the last moment: hardly anything is left, and the process grew on after it was
+/// last told.
+pub fn is_last_moment(arena: &Arena, ledger: &Ledger) -> bool {
+    let mut measured = ledger.measured();
+    if measured.headroom >= line(measured.budget) / 4 {
+        return false;
+    }
+    if clock::monotonic().saturating_sub(measured.time) >= PAUSE {
+        measured = measure(&arena.guard, ledger, 0);
+    }
+    let measured = settled(arena, ledger, &measured);
+    let slot = arena.guard.slot(ledger);
+    measured.headroom < line(measured.budget) / 8
+        && slot.is_none_or(|slot| slot.growth() >= 4 * SMALLEST_GROWTH)
+}
+
 /// A request was refused: whoever handles that is to be left alone for a while, as after a stop.
 pub fn refused(arena: &Arena, measured: &Measurement) {
     note_stop(arena, measured, process::thread_handle());
     arena.guard.growers.start_anew();
+    arena.guard.history.forget();
 }
 
 fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
@@ -249,7 +280,7 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
     // Nobody has more than before: pages are parted from a parent's.
     let fresh = rivals().filter(|slot| is_fresh(slot, now));
     let most = fresh.map(|slot| slot.faulted()).max().unwrap_or(0);
-    own.faulted() >= most.max(SMALLEST_GROWTH)
+    own.faulted() >= most.max(line(measured.budget) / 4)
 }
 
 /// How much another process grew. What it said itself some time ago is not true any more; then it
@@ -287,7 +318,7 @@ fn lives(state: usize) -> bool {
 }
 
 /// Raises the exception in a thread; `false` when that thread is gone. The caller holds the GIL.
-pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64) -> bool {
+pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64, way: Way) -> bool {
     if !is_good_moment(arena, measured, handle) {
         return true;
     }
@@ -298,9 +329,13 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64)
     let stack = stack_of(arena, black_box, handle);
     let time = clock::monotonic();
     arena.guard.last.stopped(measured, stack, time);
-    if !guard_calls::raise_in(handle) {
-        arena.guard.growers.forget(handle);
-        return false;
+    match way {
+        Way::Soon => guard_calls::raise_soon(),
+        Way::Now if guard_calls::raise_in(handle) => {}
+        Way::Now => {
+            arena.guard.growers.forget(handle);
+            return false;
+        }
     }
     ledger.count_stop();
     let state = arena.guard.growers.state_of(handle);
@@ -338,7 +373,7 @@ fn stack_of(arena: &Arena, black_box: &BoxWriter, handle: u64) -> StackId {
 /// before the exception is there: the watchdog asks again.
 pub fn explain_soon(arena: &Arena) {
     if interpreter::exists() {
-        interpreter::call_soon(guard_calls::explain);
+        guard_calls::explain_soon();
         watch(arena);
     }
 }

@@ -9,9 +9,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use outlive_record::ledger::{Ledger, Measurement};
 
 use super::measure::measure;
-use super::stop;
+use super::stop::{self, Way};
 use crate::arena::{self, Arena};
-use crate::sys::{clock, guard_calls, interpreter, ledger, residency, thread, watchdog as edge};
+use crate::sys::{clock, guard_calls, ledger, process, residency, thread, watchdog as edge};
 
 /// No watchdog.
 pub const ABSENT: u32 = 0;
@@ -46,6 +46,11 @@ pub fn run() {
             return;
         };
         let state = &arena.guard.watchdog;
+        // A process ends with its last thread, and that must not be this one.
+        if process::is_only_thread() {
+            state.store(ABSENT, Release);
+            return;
+        }
         let measured = measure(&arena.guard, ledger, 0);
         let explains = arena.guard.last.is_unexplained();
         if !explains && is_over(arena, ledger, &measured) {
@@ -55,7 +60,7 @@ pub fn run() {
         tend(arena, ledger, &measured, &mut diary);
         if explains {
             clock::sleep(2 * SHORTEST);
-            interpreter::call_soon(guard_calls::explain);
+            guard_calls::explain_soon();
         } else {
             rest(arena, ledger);
         }
@@ -118,13 +123,13 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
 /// is told; unless another was told before, which then has yet to end what it began.
 fn stop_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     while let Some(growth) = arena.guard.growers.most().filter(|most| most.bytes > 0) {
-        if stop::stop(arena, ledger, measured, growth.handle) {
+        if stop::stop(arena, ledger, measured, growth.handle, Way::Now) {
             return;
         }
     }
     let main = guard_calls::main_thread();
     if stop::last_thread(arena).is_none_or(|last| last == main) {
-        stop::stop(arena, ledger, measured, main);
+        stop::stop(arena, ledger, measured, main, Way::Now);
     }
 }
 

@@ -1,14 +1,16 @@
 //! Calls into Python for the guard: the GIL for the watchdog, and the exception for a thread.
 //!
-//! Nothing here runs inside an allocation but [`holds_gil`] and [`raise_in`] (the thread holds the
-//! GIL then, and the latter only stores a pointer).
+//! Inside an allocation only [`holds_gil`], [`raise_soon`], [`withdraw`] and [`explain_soon`] are
+//! called: they read a thread-local, set a flag or add a pending call, which is made for signal
+//! handlers. Raising in another thread takes the lock of Python's list of threads, and who holds
+//! that may be allocating; so it is the watchdog's.
 
 #![expect(unsafe_code, reason = "calls the C API of the interpreter by address")]
 
 use core::ffi::{CStr, c_int, c_ulong, c_void};
 use core::mem::transmute;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 
 use super::bootstrap::{self, Object};
 use super::c_library::symbol;
@@ -20,11 +22,12 @@ use super::{clock, interpreter, process};
 struct Functions {
     ensure: usize,
     release: usize,
-    check: usize,
+    current: usize,
     raise: usize,
     save_thread: usize,
     restore_thread: usize,
     memory_error: usize,
+    set_error: usize,
 }
 
 static FUNCTIONS: SetOnce<Functions> = SetOnce::new();
@@ -35,8 +38,12 @@ static RECLAIM: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static MAIN_THREAD: AtomicU64 = AtomicU64::new(0);
 /// The interpreter is about to go down.
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
-/// The watchdog has the GIL, or waits for it.
-static IS_INSIDE: AtomicBool = AtomicBool::new(false);
+/// How many threads are about to call the interpreter, or inside it, from outside Python.
+static IS_INSIDE: AtomicU32 = AtomicU32::new(0);
+/// The main thread is to get an exception.
+static IS_WANTED: AtomicBool = AtomicBool::new(false);
+/// The thread in which the watchdog raised last.
+static RAISED_IN: AtomicU64 = AtomicU64::new(0);
 
 /// Looks the functions up. Called in the constructor.
 pub fn prepare() {
@@ -44,11 +51,15 @@ pub fn prepare() {
     FUNCTIONS.set(Functions {
         ensure: address(c"PyGILState_Ensure"),
         release: address(c"PyGILState_Release"),
-        check: address(c"PyGILState_Check"),
+        current: match address(c"PyThreadState_GetUnchecked") {
+            0 => address(c"_PyThreadState_UncheckedGet"),
+            public => public,
+        },
         raise: address(c"PyThreadState_SetAsyncExc"),
         save_thread: address(c"PyEval_SaveThread"),
         restore_thread: address(c"PyEval_RestoreThread"),
         memory_error: address(c"PyExc_MemoryError"),
+        set_error: address(c"PyErr_SetNone"),
     });
 }
 
@@ -74,16 +85,46 @@ pub fn main_thread() -> u64 {
     MAIN_THREAD.load(Relaxed)
 }
 
-/// Whether the calling thread holds the GIL.
+/// Whether the calling thread holds the GIL: Python's current state is its own.
 pub fn holds_gil() -> bool {
-    let functions = FUNCTIONS.get().filter(|functions| functions.check != 0);
-    let Some(functions) = functions.filter(|_| interpreter::this_thread_state() != 0) else {
+    let functions = FUNCTIONS.get().filter(|functions| functions.current != 0);
+    let own = interpreter::this_thread_state();
+    let Some(functions) = functions.filter(|_| own != 0) else {
         return false;
     };
     // SAFETY: the symbol has this signature.
-    let check: unsafe extern "C" fn() -> c_int = unsafe { transmute(functions.check) };
-    // SAFETY: needs no GIL; compares two pointers.
-    unsafe { check() == 1 }
+    let current: unsafe extern "C" fn() -> usize = unsafe { transmute(functions.current) };
+    // SAFETY: needs no GIL; reads one pointer.
+    unsafe { current() == own }
+}
+
+/// The class that is raised.
+fn class(functions: &Functions) -> Object {
+    let class = CLASS.load(Relaxed);
+    if !class.is_null() || functions.memory_error == 0 {
+        return class;
+    }
+    // SAFETY: the symbol is a variable that holds the class.
+    unsafe { *(functions.memory_error as *const Object) }
+}
+
+/// Has an exception raised in the main thread, as soon as it runs bytecode again.
+pub fn raise_soon() {
+    IS_WANTED.store(true, SeqCst);
+    interpreter::call_soon(raise_in_main);
+}
+
+/// Pending call: raises what was asked for, unless it was taken back.
+unsafe extern "C" fn raise_in_main(_: *mut c_void) -> c_int {
+    let functions = FUNCTIONS.get().filter(|functions| functions.set_error != 0);
+    let Some(functions) = functions.filter(|_| IS_WANTED.swap(false, SeqCst)) else {
+        return 0;
+    };
+    // SAFETY: the C API keeps this signature.
+    let set: unsafe extern "C" fn(Object) = unsafe { transmute(functions.set_error) };
+    // SAFETY: a pending call has the GIL; the class lives as long as the interpreter.
+    unsafe { set(class(functions)) };
+    -1
 }
 
 /// Has an exception raised in a thread at its next bytecode; `false` when there is no such thread.
@@ -93,31 +134,50 @@ pub fn raise_in(thread: u64) -> bool {
     let Some(functions) = FUNCTIONS.get().filter(|functions| functions.raise != 0) else {
         return false;
     };
-    let mut class = CLASS.load(Relaxed);
-    if class.is_null() && functions.memory_error != 0 {
-        // SAFETY: the symbol is a variable that holds the class.
-        class = unsafe { *(functions.memory_error as *const Object) };
-    }
     // SAFETY: the C API keeps this signature.
     let raise: Raise = unsafe { transmute(functions.raise) };
-    // SAFETY: the GIL is held and the class lives as long as the interpreter. The call takes the
-    // lock of the list of threads, stores the class and sets a flag; it allocates nothing.
-    unsafe { raise(thread, class) == 1 }
+    // SAFETY: the GIL is held, no allocation is under way in this thread, and the class lives as
+    // long as the interpreter.
+    let raised = unsafe { raise(thread, class(functions)) == 1 };
+    if raised {
+        RAISED_IN.store(thread, SeqCst);
+    }
+    raised
 }
 
-/// Takes an exception back that the calling thread has not seen yet: it got another one meanwhile,
-/// and would be struck while it handles that. Nothing happens without the GIL.
+/// Takes an exception back that the main thread has not seen yet: it got another one meanwhile, and
+/// would be struck while it handles that. What the watchdog raised is taken back by [`explain`].
 pub fn withdraw() {
+    IS_WANTED.store(false, SeqCst);
+}
+
+/// Takes back what the watchdog raised in the calling thread, if it was not seen yet. The caller
+/// holds the GIL and is in no allocation.
+fn withdraw_raised() {
     type Raise = unsafe extern "C" fn(c_ulong, Object) -> c_int;
-    let Some(functions) = FUNCTIONS.get().filter(|functions| functions.raise != 0) else {
-        return;
-    };
-    if holds_gil() {
+    let own = process::thread_handle();
+    let ours = RAISED_IN.compare_exchange(own, 0, SeqCst, SeqCst).is_ok();
+    let functions = FUNCTIONS.get().filter(|functions| functions.raise != 0);
+    if let Some(functions) = functions.filter(|_| ours) {
         // SAFETY: the C API keeps this signature.
         let raise: Raise = unsafe { transmute(functions.raise) };
         // SAFETY: the GIL is held; no exception means that a waiting one is dropped.
-        unsafe { raise(process::thread_handle(), core::ptr::null_mut()) };
+        unsafe { raise(own, core::ptr::null_mut()) };
     }
+}
+
+/// Has the exception that a refusal became explained, once the main thread runs bytecode again.
+pub fn explain_soon() {
+    IS_INSIDE.fetch_add(1, SeqCst);
+    if is_open() {
+        interpreter::call_soon(explain);
+    }
+    IS_INSIDE.fetch_sub(1, SeqCst);
+}
+
+/// Whether the interpreter is up, and will be as long as `IS_INSIDE` is not 0: its exit waits.
+fn is_open() -> bool {
+    !IS_CLOSED.load(SeqCst) && !interpreter::is_going_down() && interpreter::is_initialized()
 }
 
 /// Runs something with the GIL, from the watchdog; nothing once the interpreter goes down.
@@ -125,9 +185,9 @@ pub fn with_gil(work: impl FnOnce()) {
     let Some(functions) = FUNCTIONS.get().filter(|functions| functions.ensure != 0) else {
         return;
     };
-    IS_INSIDE.store(true, SeqCst);
-    if IS_CLOSED.load(SeqCst) || interpreter::is_going_down() || !interpreter::is_initialized() {
-        IS_INSIDE.store(false, SeqCst);
+    IS_INSIDE.fetch_add(1, SeqCst);
+    if !is_open() {
+        IS_INSIDE.fetch_sub(1, SeqCst);
         return;
     }
     // SAFETY: the symbols have these signatures.
@@ -139,7 +199,7 @@ pub fn with_gil(work: impl FnOnce()) {
     work();
     // SAFETY: the state that `ensure` gave.
     unsafe { release(state) };
-    IS_INSIDE.store(false, SeqCst);
+    IS_INSIDE.fetch_sub(1, SeqCst);
 }
 
 /// Frees what nobody would miss. The caller holds the GIL.
@@ -156,6 +216,7 @@ pub unsafe extern "C" fn explain(_: *mut c_void) -> c_int {
     let thread = super::thread::current();
     thread.set_handling(true);
     withdraw();
+    withdraw_raised();
     bootstrap::call_quietly(EXPLAIN.load(Acquire));
     thread.set_handling(false);
     0
@@ -176,7 +237,7 @@ pub fn close() {
     // SAFETY: as above.
     let restore: unsafe extern "C" fn(*mut c_void) = unsafe { transmute(functions.restore_thread) };
     let mut turn = 0_u32;
-    while IS_INSIDE.load(SeqCst) && turn < 2000 {
+    while IS_INSIDE.load(SeqCst) > 0 && turn < 2000 {
         // SAFETY: the GIL is held, and is taken back below.
         let state = unsafe { save() };
         clock::sleep(1_000_000);
@@ -188,6 +249,6 @@ pub fn close() {
 
 /// In a forked child, where no watchdog is.
 pub fn after_fork_in_child() {
-    IS_INSIDE.store(false, SeqCst);
+    IS_INSIDE.store(0, SeqCst);
     MAIN_THREAD.store(process::thread_handle(), Relaxed);
 }

@@ -15,7 +15,7 @@ use super::{guard_calls, interpreter, ledger, thread};
 use crate::arena::{self, Arena};
 use crate::guard::holders::{self, MOST};
 use crate::guard::measure::measure;
-use crate::guard::{self, stop};
+use crate::guard::{self, sources, stop};
 
 /// The functions, by the names they have in Python.
 pub static METHODS: [Method; 10] = [
@@ -259,6 +259,10 @@ unsafe extern "C" fn watch_again(_: *mut c_void) -> c_int {
 unsafe extern "C" fn after_fork_in_child(_: Object, _: Object) -> Object {
     guard_calls::after_fork_in_child();
     stop::after_fork_in_child();
+    if let Some(ledger) = ledger::current() {
+        // All of it is the parent's too, until the supervisor has looked.
+        ledger.credit_shared(sources::Own::read().resident);
+    }
     let present = arena::recording().zip(ledger::current());
     if let Some(((arena, _), _)) = present.filter(|(_, ledger)| stop::is_near(&ledger.measured())) {
         stop::watch(arena);

@@ -47,6 +47,25 @@ pub fn limit(resource: u32) -> Option<u64> {
     (asked == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
+/// Whether the calling thread is the only one left: the main thread has ended and is not gone yet.
+pub fn is_only_thread() -> bool {
+    let mut text = [0_u8; 2048];
+    let length = super::file::read(c"/proc/self/status", &mut text);
+    let text = text.get(..length).unwrap_or(&[]);
+    let mut has_ended = false;
+    let mut threads = 0_u64;
+    for line in text.split(|&byte| byte == b'\n') {
+        if let Some(state) = line.strip_prefix(b"State:") {
+            has_ended = matches!(state.trim_ascii_start().first(), Some(b'Z' | b'X'));
+        }
+        if let Some(count) = line.strip_prefix(b"Threads:") {
+            let digits = count.trim_ascii();
+            threads = digits.iter().fold(0, |sum, &byte| push_digit(sum, byte));
+        }
+    }
+    has_ended && threads <= 2
+}
+
 /// How often this process touched a page for the first time.
 pub fn page_faults() -> u64 {
     // SAFETY: zero is a valid value of this structure of integers.

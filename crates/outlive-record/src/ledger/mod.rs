@@ -239,6 +239,11 @@ impl Ledger {
         self.region.u64(at::SHARED).load(Relaxed)
     }
 
+    /// A process was forked, and shares all it has with its parent.
+    pub fn credit_shared(&self, bytes: u64) {
+        self.region.u64(at::SHARED).fetch_add(bytes, Relaxed);
+    }
+
     /// Sets both, as the supervisor sees them.
     pub fn set_outside(&self, foreign: u64, shared: u64) {
         self.region.u64(at::FOREIGN).store(foreign, Relaxed);

@@ -174,7 +174,32 @@ fn ask(length: usize, protection: c_int, flags: c_int, fd: c_int, caller: usize)
         MappingKind::Private if is_arena(length, flags, caller) => Purpose::Arena,
         MappingKind::Private => Purpose::Data,
     };
-    guard::ask(length, length, caller, purpose)
+    let fresh = if kind == MappingKind::Shared {
+        length.saturating_sub(taken(fd))
+    } else {
+        length
+    };
+    if fresh < guard::LARGE {
+        return Answer::Passed;
+    }
+    guard::ask(length, fresh, caller, purpose)
+}
+
+/// Bytes that a file in memory takes already: whoever made it was asked then.
+fn taken(fd: c_int) -> usize {
+    let errno = c_library::errno();
+    // SAFETY: zero is a valid value of this structure of integers.
+    let mut status: libc::stat64 = unsafe { core::mem::zeroed() };
+    // SAFETY: a live structure; a query about the caller's descriptor.
+    let asked = unsafe { libc::fstat64(fd, &raw mut status) };
+    c_library::set_errno(errno);
+    if asked == 0 {
+        usize::try_from(status.st_blocks)
+            .unwrap_or(0)
+            .saturating_mul(512)
+    } else {
+        0
+    }
 }
 
 /// Whether this is an arena of Python's small objects.
@@ -277,6 +302,16 @@ pub unsafe extern "C" fn mremap(
     flags: c_int,
     fixed: *mut c_void,
 ) -> *mut c_void {
+    let grown = length.saturating_sub(old_length);
+    let answer = if recorder::is_enabled() {
+        guard::ask(grown, grown, 0, Purpose::Data)
+    } else {
+        Answer::Passed
+    };
+    if answer.is_refused() {
+        c_library::set_errno(libc::ENOMEM);
+        return libc::MAP_FAILED;
+    }
     let mut recorded = false;
     if let Some(entered) = Entered::try_enter().filter(|_| recorder::is_enabled()) {
         recorded = recorder::is_mapped(old as usize);
@@ -284,6 +319,7 @@ pub unsafe extern "C" fn mremap(
     }
     // SAFETY: the caller's own call.
     let result = unsafe { kernel!(libc::SYS_mremap, old, old_length, length, flags, fixed) };
+    answer.settle(if result == -1 { 0 } else { result as usize }, length, 0);
     if recorded && let Some(entered) = Entered::try_enter() {
         // On failure the old range is still there.
         let (address, size) = if result == -1 {

@@ -82,9 +82,9 @@ fn note(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
 #[cold]
 #[inline(never)]
 fn guarded(size: usize, caller: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    if thread::current().take_denial()
-        && guard::refuses_piece(size, caller, mapping::INTERPRETER.holds(caller))
-    {
+    let is_denied = thread::current().take_denial();
+    let is_python = mapping::INTERPRETER.holds(caller);
+    if guard::refuses_small(size, caller, is_denied, is_python) {
         c_library::set_errno(libc::ENOMEM);
         return core::ptr::null_mut();
     }
