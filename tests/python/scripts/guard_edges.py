@@ -1,0 +1,143 @@
+"""Situations in which a guard could do harm, or be fooled. Usage: `guard_edges.py NAME`."""
+
+import mmap
+import os
+import resource
+import sys
+import threading
+import time
+from multiprocessing import shared_memory
+
+MIB = 1 << 20
+
+
+def uncaught_with_a_slow_exit():
+    """An uncaught refusal, and native code that takes its time when the process exits."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    address = ctypes.cast(library.usleep, ctypes.c_void_p)
+    library.__cxa_atexit(address, ctypes.c_void_p(300_000), None)
+    bytearray(1 << 40)
+
+
+def fork_in_a_thread():
+    """The child returns from the thread's function, and so ends with its last thread."""
+    kept = bytearray(b"1") * (150 * MIB)
+
+    def fork():
+        child = os.fork()
+        if child:
+            print("child", os.waitpid(child, 0)[1])
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    del kept
+
+
+def frames_of_all_threads():
+    """Python holds the lock of its threads while it allocates their frames' dictionary."""
+    end = threading.Event()
+    threading.stack_size(65536)
+    for _ in range(400):
+        threading.Thread(target=end.wait, daemon=True).start()
+    kept = []
+    try:
+        while True:
+            kept.append(sys._current_frames())
+    except MemoryError:
+        kept.clear()
+    print("ended")
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def shared_memory_attached_twice():
+    """A segment that is there already takes no memory a second time."""
+    made = shared_memory.SharedMemory(create=True, size=300 * MIB)
+    for start in range(0, made.size, 4096):
+        made.buf[start] = 1
+    again = shared_memory.SharedMemory(name=made.name)
+    print("attached", again.size >= made.size)
+    again.close()
+    made.close()
+    made.unlink()
+
+
+def address_space_limited():
+    """Address space that is mapped counts once, touched or not."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        [size] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
+    limit = size * 1024 + 1200 * MIB
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    maps = [mmap.mmap(-1, 500 * MIB, mmap.MAP_PRIVATE) for _ in range(2)]
+    print("mapped", len(maps))
+
+
+def mapping_that_grows():
+    """A mapping made larger than the budget is refused like a new one."""
+    small = mmap.mmap(-1, MIB, mmap.MAP_PRIVATE)
+    try:
+        small.resize(1 << 31)
+    except (OSError, SystemError, ValueError) as error:
+        print("refused", type(error).__name__)
+
+
+def objects_in_one_call():
+    """One call that makes blocks too small to refuse one by one."""
+    from itertools import repeat
+
+    try:
+        list(map(bytes, repeat(50_000, 1_000_000)))
+    except MemoryError:
+        print("caught")
+
+
+def limit_lowered():
+    """The group's limit is lowered while the program runs; its path comes by the environment."""
+    with open(os.environ["LIMIT_FILE"], "w", encoding="ascii") as file:
+        file.write(str(200 * MIB))
+    # The supervisor looks several times a second.
+    time.sleep(1)
+    try:
+        bytearray(300 * MIB)
+    except MemoryError:
+        print("caught")
+
+
+def two_at_once():
+    """Two processes take what they can get of one budget."""
+    children = []
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            kept = []
+            try:
+                while True:
+                    kept.append(bytearray(b"1") * (4 * MIB))
+            except MemoryError:
+                time.sleep(0.2)
+            os._exit(0)
+        children.append(child)
+    print([os.waitpid(child, 0)[1] for child in children])
+
+
+def reservation_of_the_dead():
+    """A process is killed with memory it was granted and never touched; others get the room."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        mapped = mmap.mmap(-1, 300 * MIB, mmap.MAP_PRIVATE)
+        os.write(writer, b"1")
+        time.sleep(60)
+        os._exit(len(mapped) % 2)
+    os.read(reader, 1)
+    os.kill(child, 9)
+    # Not waited for: the kernel has taken its memory back all the same.
+    time.sleep(0.2)
+    print("got", len(bytearray(b"1") * (350 * MIB)) // MIB)
+    os.waitpid(child, 0)
+
+
+globals()[sys.argv[1]]()

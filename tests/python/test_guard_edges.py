@@ -1,0 +1,59 @@
+"""The guard among locks, forks, exits and limits: it neither harms nor is fooled."""
+
+import sys
+
+import pytest
+
+from support import cgroup
+from support.cgroup import MIB
+from support.paths import SCRIPTS
+
+# What each situation prints, and the limit of its group.
+SAID = {
+    "fork_in_a_thread": (b"child 0\n", 256 * MIB),
+    "frames_of_all_threads": (b"ended\n", 256 * MIB),
+    "shared_memory_attached_twice": (b"attached True\n", 512 * MIB),
+    "address_space_limited": (b"mapped 2\n", 1800 * MIB),
+    "objects_in_one_call": (b"caught\n", 512 * MIB),
+    "limit_lowered": (b"caught\n", 1024 * MIB),
+    "two_at_once": (b"[0, 0]\n", 512 * MIB),
+    "reservation_of_the_dead": (b"got 350\n", 512 * MIB),
+}
+
+
+@pytest.fixture
+def version():
+    return next(iter(cgroup.versions()), 1)
+
+
+def played(lab, version, limit, name):
+    """How a situation ended in a group of its own; nothing in it may be killed by the kernel."""
+    with cgroup.group_of(version, limit) as group:
+        file = "memory.limit_in_bytes" if version == 1 else "memory.max"
+        ended = lab.supervised(
+            sys.executable,
+            SCRIPTS / "guard_edges.py",
+            name,
+            preexec_fn=group.enter,
+            env={"LIMIT_FILE": str(group.path / file)},
+        )
+        assert group.kills() == 0
+    return ended
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_situation_ends_as_it_should(lab, version, name):
+    expected, limit = SAID[name]
+    ended = played(lab, version, limit, name)
+    assert (ended.stdout, ended.returncode) == (expected, 0), ended.stderr.decode()
+
+
+def test_an_uncaught_refusal_ends_as_an_exception(lab, version):
+    ended = played(lab, version, 256 * MIB, "uncaught_with_a_slow_exit")
+    assert ended.returncode == 1
+    assert b"MemoryError" in ended.stderr
+
+
+def test_a_mapping_that_grows_is_refused(lab, version):
+    ended = played(lab, version, 512 * MIB, "mapping_that_grows")
+    assert ended.stdout.startswith(b"refused "), ended.stderr.decode()
