@@ -20,7 +20,9 @@ OUTPUT = {
 }  # fmt: skip
 SIGNALS = {"sigaction", "signal"}
 THREADS = {"pthread_create", "pthread_setname_np"}
-EXPORTED = ALLOCATOR | MAPPING | PROCESSES | OUTPUT | SIGNALS | THREADS
+# By which the Python package finds the guard.
+OWN = {"outlive_python_namespace"}
+EXPORTED = ALLOCATOR | MAPPING | PROCESSES | OUTPUT | SIGNALS | THREADS | OWN
 
 
 def symbols(*options):

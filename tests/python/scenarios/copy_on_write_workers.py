@@ -1,7 +1,7 @@
 """A data set of Python strings: every worker that looks at them gets a copy of its own."""
 # cause: worker_killed
 # needs: torch
-# smallest: 512MiB
+# smallest: 2GiB
 # bare: worker
 # ends: stop
 

@@ -2,7 +2,7 @@
 //!
 //! Asked only about requests that seem not to fit, and about blocks that stay untouched.
 
-use crate::sys::{library, stack};
+use crate::sys::{c_library, library, stack};
 
 /// Allocators that report a failure as an error, also on threads without Python frames.
 const REPORTING: [&[u8]; 4] = [
@@ -25,9 +25,32 @@ pub fn is_known_allocator(caller: usize) -> bool {
     is_one_of(caller, &REPORTING)
 }
 
-/// Whether what a caller asks for is a pool, to be filled some day.
-pub fn pools(caller: usize) -> bool {
-    is_one_of(caller, &POOLING)
+/// Whether what a caller asks for is a pool, to be filled some day: a region of TensorFlow's
+/// allocator. Without oneDNN there are none, and every request is a tensor.
+pub fn pools(caller: usize, size: u64) -> bool {
+    is_region_size(size) && is_one_of(caller, &POOLING) && !c_library::is_set_to_zero(ONEDNN)
+}
+
+/// What switches TensorFlow's allocator with regions off.
+const ONEDNN: &core::ffi::CStr = c"TF_ENABLE_ONEDNN_OPTS";
+
+/// Regions double in size; one that is refused is tried again with nine tenths, each time rounded.
+fn is_region_size(size: u64) -> bool {
+    (20..44_u32).any(|power| {
+        let mut tried = 1_u64 << power;
+        let mut slack = 0_u64;
+        let mut turn = 0_u32;
+        while turn < 14 && tried >= size / 2 {
+            if size.abs_diff(tried) <= slack {
+                return true;
+            }
+            tried = tried / 10 * 9;
+            // Rounded up to 256 bytes, after a product of single precision.
+            slack = slack.saturating_add(256).saturating_add(tried >> 23);
+            turn = turn.wrapping_add(1);
+        }
+        false
+    })
 }
 
 /// Whether a caller tries a refused request again in small pieces.
@@ -69,6 +92,19 @@ fn holds(text: &[u8], part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_are_powers_of_two_and_nine_tenths_of_them() {
+        let mut tried = 512_u64 << 20;
+        assert!(is_region_size(tried));
+        for _ in 0..8 {
+            tried = ((tried as f32 * 0.9) as u64).next_multiple_of(256);
+            assert!(is_region_size(tried), "{tried}");
+        }
+        for size in [85 << 20, 100_000_000, 3 * 224 * 224 * 4 * 64] {
+            assert!(!is_region_size(size), "{size}");
+        }
+    }
 
     #[test]
     fn names_are_the_last_part_of_a_path() {

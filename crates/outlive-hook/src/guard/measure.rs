@@ -77,17 +77,17 @@ fn look_at_pages(state: &GuardState, ledger: &Ledger) {
     };
     for place in 0..FreshTable::PLACES {
         let block = {
-            let Some(_held) = state.fresh_lock.lock(thread_id()) else {
+            let Some(_held) = state.fresh_lock.lock_patiently(thread_id()) else {
                 return;
             };
             state.fresh.get(place)
         };
         let Some(block) = block else { continue };
         let untouched = remaining(block);
-        let Some(_held) = state.fresh_lock.lock(thread_id()) else {
+        let Some(_held) = state.fresh_lock.lock_patiently(thread_id()) else {
             return;
         };
-        let is_pool = untouched > 0 && callers::pools(block.caller as usize);
+        let is_pool = untouched > 0 && callers::pools(block.caller as usize, block.size);
         if is_pool {
             state.has_pools.store(1, Relaxed);
         }

@@ -174,7 +174,7 @@ fn decide(ledger: &Ledger, size: u64, caller: usize, purpose: Purpose) -> Answer
     }
     // Pools are not part of what the ledger says is used: where there are some, they are looked at.
     let has_pools = arena.guard.has_pools.load(Relaxed) != 0;
-    let is_pool = has_pools && callers::pools(caller);
+    let is_pool = has_pools && callers::pools(caller, size);
     if !is_pool && reserve(&arena.guard, ledger, size) {
         return Answer::Granted(size, purpose);
     }
@@ -248,7 +248,9 @@ impl Answer {
             ledger.give_back(reserved);
         } else if purpose == Purpose::Arena {
             // Filled soon: the next measurement sees it.
-        } else if let (Some(slot), Some(_held)) = (&slot, state.fresh_lock.lock(thread_id())) {
+        } else if let (Some(slot), Some(_held)) =
+            (&slot, state.fresh_lock.lock_patiently(thread_id()))
+        {
             let change = state.fresh.insert(Fresh {
                 address: address as u64,
                 size: size as u64,
@@ -275,7 +277,7 @@ pub fn leaving(address: usize) {
     let Some(slot) = state.slot(ledger) else {
         return;
     };
-    if let Some(_held) = state.fresh_lock.lock(thread_id()) {
+    if let Some(_held) = state.fresh_lock.lock_patiently(thread_id()) {
         measure::apply(&slot, state.fresh.remove(address as u64));
     }
 }

@@ -37,7 +37,7 @@ impl Request {
     /// Measures, and reserves the bytes if they fit now. A pool has to fit beside those that are
     /// there and not filled yet.
     fn try_reserve(&self, state: &GuardState, ledger: &Ledger) -> (bool, Measurement) {
-        if !callers::pools(self.caller) {
+        if !callers::pools(self.caller, self.size) {
             let measured = measure(state, ledger, self.size);
             return (reserve(state, ledger, self.size), measured);
         }

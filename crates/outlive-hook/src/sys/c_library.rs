@@ -51,6 +51,15 @@ pub unsafe fn variable(name: &CStr) -> Option<&'static [u8]> {
     Some(unsafe { CStr::from_ptr(value) }.to_bytes())
 }
 
+/// Whether an environment variable is set to `0`. Asked rarely, and about a variable that nobody
+/// changes once the library that reads it is loaded.
+pub fn is_set_to_zero(name: &CStr) -> bool {
+    // SAFETY: the name ends with a NUL.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: a non-null result is a NUL-ended string.
+    !value.is_null() && unsafe { bounded_text(value, 8) } == b"0"
+}
+
 static ABORT_MESSAGE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static STDERR: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
