@@ -79,6 +79,10 @@ def test_guarded_it_catches_an_error_and_goes_on(lab, scenario, group, record_pr
 
 
 def test_uncaught_the_error_is_explained(lab, scenario, group):
+    if scenario.header.get("uncaught") == "no":
+        # Its workers live on while the parent ends, and their shared pages part: the kernel may
+        # take a worker then, after the error was told.
+        pytest.skip("what is shared parts when the parent ends")
     ended = guarded(lab, scenario, group, SCENARIO_CATCH="0", **PLAIN_ALLOCATOR)
     assert group.kills() == 0
     assert ended.returncode == 1, ended.stderr.decode()

@@ -2,6 +2,7 @@
 # cause: worker_killed
 # needs: torch
 # smallest: 2GiB
+# uncaught: no
 # bare: worker
 # ends: stop
 

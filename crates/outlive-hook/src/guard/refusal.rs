@@ -170,7 +170,7 @@ pub(super) fn refuse(
         .guard
         .last
         .refused(request.size, measured, stack, time);
-    stop::refused(arena, measured);
+    stop::refused(arena, ledger, measured);
     guard_calls::withdraw();
     stop::explain_soon(arena);
 }

@@ -231,10 +231,18 @@ pub fn is_last_moment(arena: &Arena, ledger: &Ledger) -> bool {
 }
 
 /// A request was refused: whoever handles that is to be left alone for a while, as after a stop.
-pub fn refused(arena: &Arena, measured: &Measurement) {
+pub fn refused(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     note_stop(arena, measured, process::thread_handle());
+    start_anew(arena, ledger);
+}
+
+/// What grows from now on counts.
+fn start_anew(arena: &Arena, ledger: &Ledger) {
     arena.guard.growers.start_anew();
     arena.guard.history.forget();
+    if let Some(slot) = arena.guard.slot(ledger) {
+        slot.set_growth(0, 0);
+    }
 }
 
 fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
@@ -341,11 +349,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64,
     let state = arena.guard.growers.state_of(handle);
     arena.guard.stopped_at.set(&Checked, handle, state);
     // From now on others count as growing more, if they go on.
-    arena.guard.growers.start_anew();
-    arena.guard.history.forget();
-    if let Some(slot) = arena.guard.slot(ledger) {
-        slot.set_growth(0, 0);
-    }
+    start_anew(arena, ledger);
     let used = (measured.budget as i64).saturating_sub(measured.headroom);
     black_box.add_event(
         EventKind::Stopped,
