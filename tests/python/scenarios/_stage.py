@@ -4,7 +4,8 @@ A scenario runs out of memory the way people do. Bare, the kernel kills it; guar
 it catches arrives and the same process goes on. Comments below its docstring are for programs:
 `# cause:` of the catalogue, `# needs:` modules, `# smallest:` limit it fits into, `# bare:` how it
 ends unguarded (`killed`; `worker`: a child is; `raises`: the kernel says no by itself), `# ends:`
-guarded (`refusal`, `stop`, `either`), `# uncaught: no` if it is not played without a handler. Lines that may be blamed end with `# guilty`.
+guarded (`refusal`, `stop`, `either`), `# uncaught: no` where it is not played without a handler.
+Lines that may be blamed end with `# guilty`.
 
 `SCENARIO_LIMIT` is the limit in bytes; with `SCENARIO_CATCH=0` nothing is caught.
 """
