@@ -3,9 +3,9 @@
 import mmap
 import os
 import resource
+import signal
 import sys
 import threading
-import time
 from multiprocessing import shared_memory
 
 MIB = 1 << 20
@@ -98,12 +98,13 @@ def limit_lowered():
     """The group's limit is lowered while the program runs; its path comes by the environment."""
     with open(os.environ["LIMIT_FILE"], "w", encoding="ascii") as file:
         file.write(str(200 * MIB))
-    # The supervisor looks several times a second.
-    time.sleep(1)
-    try:
-        bytearray(300 * MIB)
-    except MemoryError:
-        print("caught")
+    # Nothing is touched, so nothing is lost until the supervisor has looked.
+    while True:
+        try:
+            mmap.mmap(-1, 300 * MIB, mmap.MAP_PRIVATE).close()
+        except OSError:
+            print("caught")
+            return
 
 
 def two_at_once():
@@ -117,8 +118,7 @@ def two_at_once():
                 while True:
                     kept.append(bytearray(b"1") * (4 * MIB))
             except MemoryError:
-                time.sleep(0.2)
-            os._exit(0)
+                os._exit(0)
         children.append(child)
     print([os.waitpid(child, 0)[1] for child in children])
 
@@ -130,12 +130,12 @@ def reservation_of_the_dead():
     if child == 0:
         mapped = mmap.mmap(-1, 300 * MIB, mmap.MAP_PRIVATE)
         os.write(writer, b"1")
-        time.sleep(60)
+        signal.pause()
         os._exit(len(mapped) % 2)
     os.read(reader, 1)
     os.kill(child, 9)
-    # Not waited for: the kernel has taken its memory back all the same.
-    time.sleep(0.2)
+    # It has ended and is not waited for: the kernel has taken its memory back all the same.
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     print("got", len(bytearray(b"1") * (350 * MIB)) // MIB)
     os.waitpid(child, 0)
 

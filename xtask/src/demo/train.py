@@ -34,7 +34,8 @@ def main():
     try:
         load(images)
     except MemoryError as error:
-        print(error)
+        print(f"{type(error).__name__} after {len(images)} images", flush=True)
+        print(*getattr(error, "__notes__", [error]), sep="\n")
         del images[-10:]
         print(f"going on with {len(images)} images", flush=True)
     print("loss", train(images))
