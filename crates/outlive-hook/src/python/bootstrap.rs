@@ -98,9 +98,14 @@ fn innermost_file(is_it: impl FnOnce(&[u8]) -> bool) -> bool {
     let Some(layout) = super::layout() else {
         return false;
     };
+    // An interpreter that goes down still runs pending calls, but its states are not looked at.
+    let thread_state = interpreter::this_thread_state();
+    if thread_state == 0 {
+        return false;
+    }
     let memory = own_frames();
     let mut file = Text::new();
-    let walked = walk::walk(&memory, layout, interpreter::this_thread_state(), |place| {
+    let walked = walk::walk(&memory, layout, thread_state, |place| {
         let name = memory.word(place.code.wrapping_add(layout.file as usize));
         text::read(&memory, layout, name.unwrap_or(0), &mut file);
         ControlFlow::Break(())
