@@ -1,5 +1,6 @@
 """The guard among locks, forks, exits and limits: it neither harms nor is fooled."""
 
+import shutil
 import sys
 
 import pytest
@@ -17,6 +18,7 @@ SAID = {
     "objects_in_one_call": (b"caught\n", 512 * MIB),
     "limit_lowered": (b"caught\n", 1024 * MIB),
     "two_at_once": (b"[0, 0]\n", 512 * MIB),
+    "collector_and_shared_pages": (b"True True\n", 256 * MIB),
     "reservation_of_the_dead": (b"got 350\n", 512 * MIB),
 }
 
@@ -26,7 +28,7 @@ def version():
     return next(iter(cgroup.versions()), 1)
 
 
-def played(lab, version, limit, name):
+def played(lab, version, limit, name, *words):
     """How a situation ended in a group of its own; nothing in it may be killed by the kernel."""
     with cgroup.group_of(version, limit) as group:
         file = "memory.limit_in_bytes" if version == 1 else "memory.max"
@@ -34,6 +36,7 @@ def played(lab, version, limit, name):
             sys.executable,
             SCRIPTS / "guard_edges.py",
             name,
+            *words,
             preexec_fn=group.enter,
             env={"LIMIT_FILE": str(group.path / file)},
         )
@@ -57,3 +60,15 @@ def test_an_uncaught_refusal_ends_as_an_exception(lab, version):
 def test_a_mapping_that_grows_is_refused(lab, version):
     ended = played(lab, version, 512 * MIB, "mapping_that_grows")
     assert ended.stdout.startswith(b"refused "), ended.stderr.decode()
+
+
+# With a good 30 MiB left: regions that do not fit are refused, and what is asked for after that is
+# given; nobody else's are.
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [("polars.abi3.so", b"[0, 0, 1, 0, 1, 1]\n"), ("other.so", b"[1, 1, 1, 1, 1, 1]\n")],
+)
+def test_a_library_with_another_way_gets_no_region(lab, version, compiler, tmp_path, name, answers):
+    library = shutil.copy(compiler.library("region.c"), tmp_path / name)
+    ended = played(lab, version, 256 * MIB, "regions", library)
+    assert (ended.stdout, ended.returncode) == (answers, 0), ended.stderr.decode()

@@ -12,7 +12,7 @@ ALLOCATOR = {
     "malloc", "free", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc",
     "memalign", "valloc", "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized",
 }  # fmt: skip
-MAPPING = {"mmap", "mmap64", "munmap", "mremap"}
+MAPPING = {"mmap", "mmap64", "munmap", "mremap", "sbrk"}
 PROCESSES = {"wait", "wait3", "wait4", "waitpid", "waitid"}
 OUTPUT = {
     "write", "writev", "fwrite", "fputs", "fputc", "putc", "fprintf", "vfprintf",

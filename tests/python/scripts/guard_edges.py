@@ -1,11 +1,13 @@
 """Situations in which a guard could do harm, or be fooled. Usage: `guard_edges.py NAME`."""
 
+import gc
 import mmap
 import os
 import resource
 import signal
 import sys
 import threading
+import time
 from multiprocessing import shared_memory
 
 MIB = 1 << 20
@@ -138,6 +140,40 @@ def reservation_of_the_dead():
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     print("got", len(bytearray(b"1") * (350 * MIB)) // MIB)
     os.waitpid(child, 0)
+
+
+def wait_for(is_so):
+    """Waits a good while for what another thread does."""
+    for _ in range(3000):
+        if is_so():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def collector_and_shared_pages():
+    """While a child shares what there is and room is short, the collector leaves it alone."""
+    kept = [bytearray(b"1") * MIB for _ in range(225)]
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    print(wait_for(gc.get_freeze_count), end=" ")
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    kept.clear()
+    print(wait_for(lambda: not gc.get_freeze_count()))
+
+
+def regions():
+    """A library takes address space ahead of need, of the kernel and of the heap, then a little."""
+    import ctypes
+
+    library = ctypes.CDLL(sys.argv[2])
+    regions, heap = library.takes_region, library.takes_heap
+    kept = bytearray(b"1") * (200 * MIB)
+    asked = [(regions, 64), (heap, 64), (regions, 4), (regions, 64), (regions, 32), (regions, 4)]
+    print([function(ctypes.c_size_t(size * MIB)) for function, size in asked])
+    del kept
 
 
 globals()[sys.argv[1]]()

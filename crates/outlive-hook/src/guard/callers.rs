@@ -15,6 +15,8 @@ const REPORTING: [&[u8]; 4] = [
 const POOLING: [&[u8]; 2] = [b"libtensorflow_framework.so", b"libtensorflow_cc.so"];
 /// Allocators that try a refused request again in small pieces, and report it if that fails too.
 const PIECEWISE: [&[u8]; 1] = [b"_imaging."];
+/// Allocators that take regions ahead of need, and do with what they need if they get none.
+const AHEAD: [&[u8]; 2] = [b"_polars_runtime.", b"polars."];
 /// Where `operator new` lives, which throws.
 const THROWING: [&[u8]; 2] = [b"libstdc++.so", b"libc++.so"];
 /// Parts of the names of libraries that let go of the GIL in a way an exception does not undo.
@@ -51,6 +53,11 @@ fn is_region_size(size: u64) -> bool {
         }
         false
     })
+}
+
+/// Whether a caller that is refused address space ahead of need asks for less.
+pub fn has_another_way(caller: usize) -> bool {
+    is_one_of(caller, &AHEAD)
 }
 
 /// Whether a caller tries a refused request again in small pieces.

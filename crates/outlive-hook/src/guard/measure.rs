@@ -15,6 +15,9 @@ use super::{GuardState, stop};
 use crate::sys::thread::thread_id;
 use crate::sys::{clock, process, residency};
 
+/// No two measurements on the path of an allocation are closer than this, in nanoseconds.
+const PAUSE: u64 = 300_000;
+
 /// Measures and publishes. A request of `wanted` bytes may be granted if it fits; beyond it, half
 /// of what is left, so that the next one to come by measures again in time.
 ///
@@ -52,6 +55,16 @@ pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement 
     };
     ledger.publish(granted, usable(&measured, wanted), &measured);
     measured
+}
+
+/// The last measurement, or a new one if that is some time ago.
+pub fn recent(state: &GuardState, ledger: &Ledger) -> Measurement {
+    let measured = ledger.measured();
+    if clock::monotonic().saturating_sub(measured.time) < PAUSE {
+        measured
+    } else {
+        measure(state, ledger, 0)
+    }
 }
 
 /// How much may be granted before somebody comes by again: half of what is left, or nothing when

@@ -18,6 +18,8 @@ pub mod holders;
 pub mod measure;
 pub mod one_call;
 pub mod refusal;
+pub mod region;
+pub mod rivals;
 pub mod sources;
 pub mod stop;
 pub mod watchdog;
@@ -57,6 +59,8 @@ pub struct GuardState {
     pub watchdog: AtomicU32,
     /// Not zero once a framework was seen to reserve pools.
     has_pools: AtomicU32,
+    /// Not zero while Python's collector spares what is shared.
+    pub is_spared: AtomicU32,
     /// Not zero once the watchdog is to stay.
     pub is_watched: AtomicU32,
     /// The last refusal and the last stop.
@@ -119,6 +123,8 @@ pub enum Purpose {
     /// An arena of Python's small objects. If it were refused, Python would take single objects
     /// from `malloc` and be no wiser.
     Arena,
+    /// What a library cannot do without: it was refused a region, and would abort. To be filled.
+    Need,
     /// A library's own pool, which may never be filled; refused only if it is very large, since
     /// such libraries are not prepared for it.
     Pool,
@@ -131,7 +137,7 @@ impl Purpose {
     fn may_refuse(self, size: u64) -> bool {
         match self {
             Self::Data => true,
-            Self::Arena => false,
+            Self::Arena | Self::Need => false,
             Self::Pool => size > LARGE_POOL,
         }
     }
@@ -184,6 +190,28 @@ fn decide(ledger: &Ledger, size: u64, caller: usize, purpose: Purpose) -> Answer
         purpose,
     };
     refusal::reconsider(&entered, arena, black_box, ledger, &request)
+}
+
+/// Asks for address space that nobody is promised memory for, as libraries take it ahead of need.
+pub fn ask_region(size: usize, caller: usize) -> Answer {
+    let ledger = ledger::current().filter(|ledger| !ledger.allows_sparse());
+    let verdict = ledger.and_then(|ledger| {
+        let entered = Entered::try_enter()?;
+        let (arena, _) = arena::recording()?;
+        Some(region::judge(&entered, arena, ledger, size, caller))
+    });
+    match verdict {
+        Some(region::Verdict::Refused) => Answer::Refused,
+        Some(region::Verdict::Needed) => ask(size, size, caller, Purpose::Need),
+        Some(region::Verdict::Passed) | None => Answer::Passed,
+    }
+}
+
+/// Whether the end of the heap stays where it is: a library was refused a region, and tries the
+/// heap for it.
+pub fn refuses_heap() -> bool {
+    let entered = Entered::try_enter();
+    entered.is_some_and(|entered| entered.thread.attempts() > 0)
 }
 
 /// Whether an arena of Python's small objects is refused.

@@ -9,12 +9,13 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use outlive_record::kind::EventKind;
-use outlive_record::ledger::{Ledger, Measurement, Slot};
+use outlive_record::ledger::{Ledger, Measurement};
 use outlive_record::write::{BoxWriter, StackId};
 
 use super::facts;
 use super::growth::Growth;
-use super::measure::measure;
+use super::measure::{measure, recent};
+use super::rivals::grows_most;
 use crate::arena::{self, Arena};
 use crate::attribution::python_stack;
 use crate::python::{self, origin};
@@ -29,14 +30,10 @@ const LEAST_LINE: u64 = 2 << 20;
 const MOST_LINE: u64 = 128 << 20;
 /// How long a thread waits that grows while the headroom is short, in nanoseconds.
 const BRAKE: u64 = 2_000_000;
-/// No two measurements on the path of an allocation are closer than this, in nanoseconds.
-const PAUSE: u64 = 300_000;
 /// A process that grew by less is not worth stopping.
-const SMALLEST_GROWTH: i64 = 256 << 10;
+pub(super) const SMALLEST_GROWTH: i64 = 256 << 10;
 /// What a process says of its untouched pages is in doubt after this long, in nanoseconds.
 const DATED: u64 = 5_000_000;
-/// What a process says of its growth is good for so long, in nanoseconds.
-const STALE: u64 = 300_000_000;
 
 /// When stops happened, and how it stood then. Zeroed memory is never.
 #[derive(Debug)]
@@ -84,12 +81,9 @@ pub fn line(budget: u64) -> i64 {
 /// More was acquired than the last measurement has room for.
 #[cold]
 pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
-    let mut measured = ledger.measured();
-    if clock::monotonic().saturating_sub(measured.time) >= PAUSE {
-        measured = measure(&arena.guard, ledger, 0);
-        keep_watch(arena, &measured);
-        forget_stops(arena, &measured);
-    }
+    let measured = recent(&arena.guard, ledger);
+    keep_watch(arena, &measured);
+    forget_stops(arena, &measured);
     if measured.headroom >= line(measured.budget) || entered.thread.is_handling() {
         return;
     }
@@ -114,6 +108,9 @@ fn brake(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
             left if left > line / 4 => 4,
             _ => 10,
         };
+        if let Some(slot) = slot {
+            watchdog::ring(slot.bell());
+        }
         clock::sleep(times * BRAKE);
     }
 }
@@ -217,14 +214,11 @@ pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bo
 /// Whether this is the last moment: hardly anything is left, and the process grew on after it was
 /// last told.
 pub fn is_last_moment(arena: &Arena, ledger: &Ledger) -> bool {
-    let mut measured = ledger.measured();
+    let measured = ledger.measured();
     if measured.headroom >= line(measured.budget) / 4 {
         return false;
     }
-    if clock::monotonic().saturating_sub(measured.time) >= PAUSE {
-        measured = measure(&arena.guard, ledger, 0);
-    }
-    let measured = settled(arena, ledger, &measured);
+    let measured = settled(arena, ledger, &recent(&arena.guard, ledger));
     let slot = arena.guard.slot(ledger);
     measured.headroom < line(measured.budget) / 8
         && slot.is_none_or(|slot| slot.growth() >= 4 * SMALLEST_GROWTH)
@@ -252,6 +246,19 @@ fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
     stops.thread.store(handle, Relaxed);
 }
 
+/// The exception of a stop arrived in the calling thread. The statement that it ends may have gone
+/// on for a while: what grows from now on counts.
+pub fn arrived(arena: &Arena, ledger: &Ledger) {
+    if last_thread(arena) == Some(process::thread_handle()) {
+        refused(arena, ledger, &measure(&arena.guard, ledger, 0));
+    }
+}
+
+/// Whether this process was stopped, and has not come to rest since.
+pub fn was_told(arena: &Arena) -> bool {
+    arena.guard.stops.time.load(Relaxed) != 0
+}
+
 /// The thread that was stopped last, while that still counts.
 pub fn last_thread(arena: &Arena) -> Option<u64> {
     let stops = &arena.guard.stops;
@@ -263,47 +270,6 @@ pub fn forget_stops(arena: &Arena, measured: &Measurement) {
     if measured.headroom > line(measured.budget).saturating_mul(2) {
         arena.guard.stops.time.store(0, Relaxed);
     }
-}
-
-/// Whether this process is the one to stop: no other of the tree grew more of late, or hardly
-/// anything is left and it grows too.
-pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> bool {
-    let Some(own) = arena.guard.slot(ledger) else {
-        return true;
-    };
-    let is_urgent = measured.headroom < line(measured.budget) / 4;
-    if is_urgent && own.growth() >= SMALLEST_GROWTH {
-        return true;
-    }
-    let now = clock::monotonic();
-    let rivals = || {
-        let others = ledger.slots();
-        others.filter(|slot| slot.pid() != 0 && slot.pid() != own.pid())
-    };
-    let most = rivals().map(|slot| growth_of(&slot, now)).max();
-    let most = most.unwrap_or(0);
-    if own.growth().max(most) >= SMALLEST_GROWTH {
-        return own.growth() >= most;
-    }
-    // Nobody has more than before: pages are parted from a parent's.
-    let fresh = rivals().filter(|slot| is_fresh(slot, now));
-    let most = fresh.map(|slot| slot.faulted()).max().unwrap_or(0);
-    own.faulted() >= most.max(line(measured.budget) / 4)
-}
-
-/// How much another process grew. What it said itself some time ago is not true any more; then it
-/// is looked at from here, and counts once it is seen to grow from now on.
-fn growth_of(slot: &Slot<'_>, now: u64) -> i64 {
-    if is_fresh(slot, now) {
-        return slot.growth();
-    }
-    slot.set_resident(process::anonymous_memory(slot.pid()), now);
-    slot.set_growth(0, 0);
-    0
-}
-
-fn is_fresh(slot: &Slot<'_>, now: u64) -> bool {
-    now.saturating_sub(slot.updated()) < STALE
 }
 
 /// Whether an exception can do no harm in a thread now: it is in the user's own code, and not in
@@ -345,7 +311,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64,
             return false;
         }
     }
-    ledger.count_stop();
+    ledger.count_stop(process::pid(), time);
     let state = arena.guard.growers.state_of(handle);
     arena.guard.stopped_at.set(&Checked, handle, state);
     // From now on others count as growing more, if they go on.

@@ -9,6 +9,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use outlive_record::ledger::{Ledger, Measurement};
 
 use super::measure::measure;
+use super::rivals::grows_most;
 use super::stop::{self, Way};
 use crate::arena::{self, Arena};
 use crate::sys::{clock, guard_calls, ledger, process, residency, thread, watchdog as edge};
@@ -54,6 +55,9 @@ pub fn run() {
         let measured = measure(&arena.guard, ledger, 0);
         let explains = arena.guard.last.is_unexplained();
         if !explains && is_over(arena, ledger, &measured) {
+            if state.load(Acquire) != RETIRING {
+                spare_shared(arena, ledger, &measured);
+            }
             state.store(ABSENT, Release);
             return;
         }
@@ -82,12 +86,13 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
         arena.guard.growers.fade();
     }
     stop::forget_stops(arena, measured);
+    spare_shared(arena, ledger, measured);
     let is_short = |measured: &Measurement| {
         let settled = stop::settled(arena, ledger, measured);
         settled.headroom < stop::line(measured.budget)
     };
     let is_due = |measured: &Measurement| stop::is_due(arena, measured, arena.guard.growers.most());
-    if !is_short(measured) || !stop::grows_most(arena, ledger, measured) {
+    if !is_short(measured) || !grows_most(arena, ledger, measured) {
         return;
     }
     if measured.time.saturating_sub(diary.trimmed) > TRIM_PAUSE {
@@ -117,6 +122,16 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
             stop_most(arena, ledger, &measured);
         }
     });
+}
+
+/// While room is short, the collector of a process that was forked, or that forked, is kept away
+/// from older objects: it writes to each of them, and their pages would be parted.
+fn spare_shared(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
+    let is_short = ledger.processes() > 1 && measured.headroom < (measured.budget / 8) as i64;
+    let spared = u32::from(is_short);
+    if arena.guard.is_spared.swap(spared, Relaxed) != spared {
+        guard_calls::with_gil(|| guard_calls::spare_shared(is_short));
+    }
 }
 
 /// Stops the thread that grew most. If none is known, growth is below Python, and the main thread

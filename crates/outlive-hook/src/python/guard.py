@@ -48,6 +48,7 @@ def last_refusal():
 
 
 def _facts():
+    _arrived()
     facts = last_refusal() or {}
     facts["holders"] = holders(5)
     return facts
@@ -105,6 +106,28 @@ def _reclaim():
             step()
         except BaseException:
             pass
+
+
+# Not empty while older objects are kept from the collector, by us.
+_frozen = []
+
+
+def _spare_shared():
+    """Keeps the collector away from objects that are there, whose pages forked processes share."""
+    import gc
+
+    if not _frozen and not gc.get_freeze_count():
+        gc.freeze()
+        _frozen.append(True)
+
+
+def _use_all():
+    """Ends that."""
+    import gc
+
+    if _frozen:
+        _frozen.clear()
+        gc.unfreeze()
 
 
 def _install_guard():

@@ -35,6 +35,8 @@ static FUNCTIONS: SetOnce<Functions> = SetOnce::new();
 static CLASS: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static EXPLAIN: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static RECLAIM: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static SPARE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static USE_ALL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static MAIN_THREAD: AtomicU64 = AtomicU64::new(0);
 /// The interpreter is about to go down.
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -76,6 +78,8 @@ pub unsafe fn adopt(namespace: Object) {
     keep(&CLASS, c"OutOfHeadroom");
     keep(&EXPLAIN, c"_explain");
     keep(&RECLAIM, c"_reclaim");
+    keep(&SPARE, c"_spare_shared");
+    keep(&USE_ALL, c"_use_all");
     MAIN_THREAD.store(process::thread_handle(), Relaxed);
     IS_CLOSED.store(false, SeqCst);
 }
@@ -205,6 +209,13 @@ pub fn with_gil(work: impl FnOnce()) {
 /// Frees what nobody would miss. The caller holds the GIL.
 pub fn reclaim() {
     bootstrap::call_quietly(RECLAIM.load(Acquire));
+}
+
+/// Keeps Python's collector away from what forked processes share, or lets it at it again. The
+/// caller holds the GIL.
+pub fn spare_shared(on: bool) {
+    let function = if on { &SPARE } else { &USE_ALL };
+    bootstrap::call_quietly(function.load(Acquire));
 }
 
 /// Pending call: adds the facts of a refusal to the exception it became.

@@ -18,13 +18,14 @@ use crate::guard::measure::measure;
 use crate::guard::{self, sources, stop};
 
 /// The functions, by the names they have in Python.
-pub static METHODS: [Method; 10] = [
+pub static METHODS: [Method; 11] = [
     Method::new(c"_measure", measured),
     Method::new(c"_tighten", tighten),
     Method::new(c"_sparse", sparse),
     Method::new(c"_holders", held),
     Method::new(c"_last", last),
     Method::new(c"_explained", explained),
+    Method::new(c"_arrived", arrived),
     Method::new(c"_before_fork", before_fork),
     Method::new(c"_after_fork_in_parent", after_fork_in_parent),
     Method::new(c"_after_fork_in_child", after_fork_in_child),
@@ -148,6 +149,14 @@ unsafe extern "C" fn last(_: Object, _: Object) -> Object {
 unsafe extern "C" fn explained(_: Object, _: Object) -> Object {
     if let Some((arena, _)) = present() {
         arena.guard.last.explained();
+    }
+    none()
+}
+
+/// `_arrived()`: the exception of a stop is being made in this thread.
+unsafe extern "C" fn arrived(_: Object, _: Object) -> Object {
+    if let Some((arena, ledger)) = present() {
+        stop::arrived(arena, ledger);
     }
     none()
 }

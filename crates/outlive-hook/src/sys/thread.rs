@@ -103,6 +103,9 @@ const PYTHON: u32 = 1 << 18;
 
 /// Its next small object is refused.
 const DENIED: u32 = 1 << 19;
+/// How many of its next mappings are not refused: a small number.
+const ATTEMPTS: u32 = 3 << ATTEMPTS_FROM;
+const ATTEMPTS_FROM: u32 = 20;
 
 impl Thread {
     /// Refuses the next request that comes by, and sees to it that it does.
@@ -161,6 +164,18 @@ impl Thread {
     /// It was.
     pub fn set_python(&self) {
         self.mark(PYTHON, true);
+    }
+
+    /// How many of its next mappings are not refused.
+    pub fn attempts(&self) -> u32 {
+        (self.guard.load(Relaxed) & ATTEMPTS) >> ATTEMPTS_FROM
+    }
+
+    /// Sets it; at most 3.
+    pub fn set_attempts(&self, count: u32) {
+        let others = self.guard.load(Relaxed) & !ATTEMPTS;
+        let count = (count << ATTEMPTS_FROM) & ATTEMPTS;
+        self.guard.store(others | count, Relaxed);
     }
 
     fn mark(&self, mark: u32, on: bool) {

@@ -14,6 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::guard::{self, Answer, Purpose};
 use crate::recorder::{self, MappingKind};
+use crate::sys::real::Lazy;
 use crate::sys::thread::{self, Entered};
 use crate::sys::{c_library, library};
 
@@ -26,6 +27,9 @@ const TMPFS: i64 = 0x0102_1994;
 static ALLOCATOR: Span = Span::new();
 /// The library or program that the interpreter is.
 pub(super) static INTERPRETER: Span = Span::new();
+
+/// The real `sbrk`, which keeps the end of the heap to itself.
+static REAL_SBRK: Lazy = Lazy::new();
 
 /// The addresses of a library.
 #[derive(Debug)]
@@ -60,6 +64,7 @@ impl Span {
 pub(super) fn prepare() {
     ALLOCATOR.set(c_library::next_symbol(c"malloc") as usize);
     INTERPRETER.set(c_library::symbol(c"PyObject_Malloc") as usize);
+    REAL_SBRK.address(c"sbrk");
     c_library::forget_look_up_errors();
 }
 
@@ -168,7 +173,7 @@ fn ask(length: usize, protection: c_int, flags: c_int, fd: c_int, caller: usize)
         return Answer::Passed;
     };
     let purpose = match kind {
-        MappingKind::Unpromised => return Answer::Passed,
+        MappingKind::Unpromised => return guard::ask_region(length, caller),
         MappingKind::Shared => Purpose::Data,
         MappingKind::Private if !INTERPRETER.holds(caller) => purpose_of_library(caller),
         MappingKind::Private if is_arena(length, flags, caller) => Purpose::Arena,
@@ -331,4 +336,22 @@ pub unsafe extern "C" fn mremap(
         recorder::mapped(&entered, address, size, 0, MappingKind::Private);
     }
     result as *mut c_void
+}
+
+/// # Safety
+///
+/// The contract of the C function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sbrk(increment: libc::intptr_t) -> *mut c_void {
+    type Sbrk = unsafe extern "C" fn(libc::intptr_t) -> *mut c_void;
+    let real = REAL_SBRK.address(c"sbrk");
+    let is_refused = increment >= guard::LARGE as isize && guard::refuses_heap();
+    if real.is_null() || is_refused {
+        c_library::set_errno(libc::ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    // SAFETY: the C library's function of this name.
+    let real: Sbrk = unsafe { core::mem::transmute(real) };
+    // SAFETY: the caller's own call.
+    unsafe { real(increment) }
 }

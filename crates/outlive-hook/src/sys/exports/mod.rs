@@ -2,7 +2,7 @@
 //!
 //! - [`memory`]: `malloc free calloc realloc reallocarray posix_memalign aligned_alloc memalign
 //!   valloc pvalloc malloc_usable_size free_sized free_aligned_sized`
-//! - [`mapping`]: `mmap mmap64 munmap mremap`
+//! - [`mapping`]: `mmap mmap64 munmap mremap sbrk`
 //! - [`processes`]: `pthread_create`, `pthread_setname_np`, the `wait` family, `fork` through `atfork`
 //! - [`signals`]: `sigaction signal`
 //! - [`output`]: what writes to standard error
