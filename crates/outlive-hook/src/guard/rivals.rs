@@ -25,9 +25,6 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
         return true;
     }
     let now = clock::monotonic();
-    if !is_urgent && is_anothers_turn(ledger, &own, now) {
-        return false;
-    }
     let rivals = || {
         let others = ledger.slots();
         others.filter(|slot| slot.pid() != 0 && slot.pid() != own.pid())
@@ -37,7 +34,10 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
     if own.growth().max(most) >= SMALLEST_GROWTH {
         return own.growth() >= most;
     }
-    // Nobody has more than before: pages are parted from a parent's.
+    // Nobody has more than before: pages are parted from a parent's. Who does it is harder to see.
+    if is_anothers_turn(ledger, &own, now) {
+        return false;
+    }
     let fresh = rivals().filter(|slot| is_fresh(slot, now));
     let most = fresh.map(|slot| slot.faulted()).max().unwrap_or(0);
     own.faulted() >= most.max(least_parted)
