@@ -12,6 +12,7 @@ from support.paths import SCRIPTS
 # What each situation prints, and the limit of its group.
 SAID = {
     "fork_in_a_thread": (b"child 0\n", 256 * MIB),
+    "fork_in_a_small_thread": (b"child 0\n", 256 * MIB),
     "frames_of_all_threads": (b"ended\n", 256 * MIB),
     "shared_memory_attached_twice": (b"attached True\n", 512 * MIB),
     "address_space_limited": (b"mapped 2\n", 1800 * MIB),

@@ -20,12 +20,14 @@ use crate::mappings::MappingTable;
 use crate::python;
 use crate::sampling::{EXACT_FROM, SAMPLE_MEAN};
 use crate::spin::SpinLock;
+use crate::sys::map::Buffer;
 use crate::sys::once::SetOnce;
 use crate::sys::process::Cursor;
 use crate::sys::{clock, file, interpreter, map, process};
 
-/// Room for the path of a box.
-const MAX_PATH: usize = 3200;
+/// What a box keeps of a path, and of a command line.
+const MAX_PLACE: usize = 4092;
+const MAX_WORDS: usize = 8188;
 /// How many creators of threads are remembered.
 const CREATORS: usize = 2048;
 
@@ -172,17 +174,18 @@ fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
         .generation
         .compare_exchange(0, generation, Acquire, Relaxed)
         .ok()?;
+    // Threads may have small stacks, and this one did not ask for a box.
+    let black_box = map::with_buffers(|buffers| make_box(arena, buffers))??;
+    arena.black_box.set(black_box);
+    arena.black_box.get()
+}
+
+fn make_box(arena: &Arena, buffers: &mut [Buffer; 6]) -> Option<BoxWriter> {
+    let [path, name, before, exe, argv, cwd] = buffers;
     let pid = process::pid();
     let start_ticks = process::start_ticks();
-    let mut path = [0_u8; MAX_PATH];
-    let path = write_path(&mut path, pid, start_ticks, b".new\0")?;
+    let path = write_path(path, pid, start_ticks, b".new\0")?;
     let region = file::make_box(path, config::box_size())?;
-    let mut exe = [0_u8; 4092];
-    let mut argv = [0_u8; 8188];
-    let mut cwd = [0_u8; 4092];
-    let exe_len = file::read_link(c"/proc/self/exe", &mut exe);
-    let argv_len = file::read(c"/proc/self/cmdline", &mut argv);
-    let cwd_len = file::read_link(c"/proc/self/cwd", &mut cwd);
     let parent = LAST_PID.swap(pid, Relaxed);
     let origin = if parent == 0 {
         Origin::Exec
@@ -199,24 +202,33 @@ fn open_box(arena: &'static Arena) -> Option<&'static BoxWriter> {
         forked_from: parent,
         exact_from: arena.exact_from(),
         sample_mean: arena.sample_mean(),
-        exe: exe.get(..exe_len).unwrap_or(&[]),
-        argv: argv.get(..argv_len).unwrap_or(&[]),
-        cwd: cwd.get(..cwd_len).unwrap_or(&[]),
+        exe: filled(exe, MAX_PLACE, |buffer| {
+            file::read_link(c"/proc/self/exe", buffer)
+        }),
+        argv: filled(argv, MAX_WORDS, |buffer| {
+            file::read(c"/proc/self/cmdline", buffer)
+        }),
+        cwd: filled(cwd, MAX_PLACE, |buffer| {
+            file::read_link(c"/proc/self/cwd", buffer)
+        }),
     };
     let black_box = BoxWriter::create(region, &identity);
     black_box.set_python(interpreter::version_hex(), python::attribution());
-    let mut name = [0_u8; MAX_PATH];
-    let name = write_path(&mut name, pid, start_ticks, b".box\0")?;
-    let mut before = [0_u8; MAX_PATH];
-    let before = write_path(&mut before, pid, start_ticks, b".before-exec\0")?;
+    let name = write_path(name, pid, start_ticks, b".box\0")?;
+    let before = write_path(before, pid, start_ticks, b".before-exec\0")?;
     file::publish_box(path, name, before);
-    arena.black_box.set(black_box);
-    arena.black_box.get()
+    Some(black_box)
+}
+
+/// What was read into a buffer, of which so many bytes may be used.
+fn filled(buffer: &mut Buffer, most: usize, read: impl FnOnce(&mut [u8]) -> usize) -> &[u8] {
+    let length = buffer.get_mut(..most).map_or(0, read);
+    buffer.get(..length).unwrap_or(&[])
 }
 
 /// `<directory>/<pid>-<start time><ending>`; the ending brings its NUL.
 fn write_path<'a>(
-    buffer: &'a mut [u8; MAX_PATH],
+    buffer: &'a mut Buffer,
     pid: u32,
     start_ticks: u64,
     ending: &[u8],

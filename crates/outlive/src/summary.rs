@@ -119,7 +119,8 @@ fn line(facts: &RunFacts, status: EndStatus, thread: Option<&str>, deeds: &str) 
         "{}{}, peak {} of {} ({source}), run {}{deeds}{more}",
         end(facts, status),
         thread.map_or_else(String::new, |thread| format!(", but {thread}")),
-        Size(peak::of_tree(facts)),
+        // Pages of files are resident too, and no limit counts them.
+        Size(peak::of_tree(facts).min(limit)),
         Size(limit),
         facts.id
     )
@@ -258,6 +259,11 @@ mod tests {
             ),
             "finished in 12 s, peak 1.0 GiB of 4.0 GiB (--limit), run 20261115-091530-a1b2 \
              · Outlive refused 1 request · more: outlive why"
+        );
+        facts.peak_memory = 5 << 30;
+        assert!(
+            line(&facts, EndStatus::Exited(0), None, "").contains("peak 4.0 GiB of 4.0 GiB"),
+            "what counts against a limit is not above it"
         );
         let line = line(&facts, EndStatus::Exited(0), Some(thread), "");
         assert!(

@@ -38,6 +38,12 @@ def fork_in_a_thread():
     del kept
 
 
+def fork_in_a_small_thread():
+    """The same with the smallest stack that Python allows: it is the program's, not ours."""
+    threading.stack_size(32768)
+    fork_in_a_thread()
+
+
 def frames_of_all_threads():
     """Python holds the lock of its threads while it allocates their frames' dictionary."""
     end = threading.Event()

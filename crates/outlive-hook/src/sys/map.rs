@@ -56,6 +56,25 @@ pub unsafe fn unmap(address: *mut c_void, length: usize) -> bool {
     unsafe { kernel!(libc::SYS_munmap, address, length) == 0 }
 }
 
+/// Room for a text that is longer than a small stack can bear.
+pub type Buffer = [u8; 8192];
+
+/// Gives zeroed buffers for a piece of work; nothing if the kernel has none.
+pub fn with_buffers<const COUNT: usize, R>(
+    work: impl FnOnce(&mut [Buffer; COUNT]) -> R,
+) -> Option<R> {
+    let length = size_of::<[Buffer; COUNT]>();
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh anonymous mapping.
+    let base = unsafe { map(core::ptr::null_mut(), length, protection, flags, -1, 0) }?;
+    // SAFETY: the mapping is that long, aligned to pages, zeroed, and nobody else's.
+    let result = work(unsafe { &mut *base.as_ptr().cast::<[Buffer; COUNT]>() });
+    // SAFETY: our own mapping, to which no reference is left.
+    unsafe { unmap(base.as_ptr().cast(), length) };
+    Some(result)
+}
+
 /// A private place for a value made only of atomics, zeroed now and again in every forked child.
 /// The second part tells whether the kernel promised the latter.
 pub fn private<T: Sync>() -> Option<(&'static T, bool)> {
