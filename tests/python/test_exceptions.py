@@ -29,6 +29,21 @@ def test_exceptions_of_all_threads_are_recorded(lab, interpreter):
     ]
 
 
+def test_threads_from_before_the_module_are_no_obstacle(lab, interpreter):
+    interpreter.hooked(lab, SCRIPTS / "thread_before_module.py")
+    [exception] = lab.box().exceptions
+    assert (exception.kind, exception.type_name) == ("thread", "ValueError")
+
+
+def test_code_without_builtins_is_no_obstacle(lab):
+    # So little runs before it that the hook gets its first turn inside.
+    growing = "size = 1 << 20\nwhile size < 2 << 20:\n  size += 1 << 16\n  kept = b'x' * size"
+    program = f"exec({growing!r}, {{'__builtins__': {{}}}})\nraise KeyError('missing')"
+    lab.supervised(sys.executable, "-I", "-S", "-c", program)
+    [exception] = lab.why()["exceptions"]
+    assert exception["type"] == "KeyError"
+
+
 def test_the_output_is_the_programs_own(lab):
     bare = lab.bare(sys.executable, SCRIPT)
     supervised = lab.supervised(sys.executable, SCRIPT)

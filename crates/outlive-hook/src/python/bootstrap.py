@@ -44,10 +44,9 @@ def _note_at_exit():
 def _install_for_threads():
     import sys
 
-    threading = sys.modules.get("threading")
-    before = getattr(threading, "excepthook", None)
-    if before is None:
-        return False
+    # Fails until the module is imported, which threads that it does not make may precede.
+    threading = sys.modules["threading"]
+    before = threading.excepthook
 
     def excepthook(args, /):
         error = args.exc_value
@@ -56,7 +55,6 @@ def _install_for_threads():
         return before(args)
 
     threading.excepthook = excepthook
-    return True
 
 
 def _outlive_probe():

@@ -50,8 +50,10 @@ pub fn request() {
         && MAIN
             .compare_exchange(NOT_YET, REQUESTED, AcqRel, Acquire)
             .is_ok()
+        && !interpreter::call_soon(edge::install)
     {
-        interpreter::call_soon(edge::install);
+        // Too much is pending: the next recorded event asks again.
+        MAIN.store(NOT_YET, Release);
     }
 }
 
@@ -68,8 +70,8 @@ pub fn request_for_threads() {
             // Called by Python's own `Thread.start`: as safe a point as any, and the new thread
             // may fail before the next one.
             edge::install_for_threads_now();
-        } else {
-            interpreter::call_soon(edge::install_for_threads);
+        } else if !interpreter::call_soon(edge::install_for_threads) {
+            threads_done(false);
         }
     }
 }
@@ -83,7 +85,7 @@ pub fn may_run_now() -> bool {
     good
 }
 
-/// In a pending call: how the part for threads went.
+/// How the part for threads went. If not at all, the next thread asks again.
 pub fn threads_done(done: bool) {
     THREADS.store(if done { DONE } else { NOT_YET }, Release);
 }

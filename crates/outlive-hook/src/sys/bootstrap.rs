@@ -124,26 +124,30 @@ pub fn install_for_threads_now() {
     if !bootstrap::is_done() {
         install_now();
     }
-    let function = FOR_THREADS.load(Relaxed);
-    call_quietly(function);
-    bootstrap::threads_done(!function.is_null());
+    bootstrap::threads_done(call_quietly(FOR_THREADS.load(Relaxed)));
 }
 
 fn install_now() {
     if !bootstrap::is_done() && bootstrap::may_run_now() && run().is_none() {
         clear_error();
+        if let Some((_, black_box)) = arena::existing() {
+            let text = b"Python's part could not start: uncaught exceptions are not recorded";
+            black_box.add_note(clock::monotonic(), text);
+        }
     }
 }
 
 fn run() -> Option<()> {
     let new_dict = api!(c"PyDict_New" as fn() -> Object);
-    let builtins = api!(c"PyEval_GetBuiltins" as fn() -> Object);
+    let module = api!(c"PyImport_GetModule" as fn(Object) -> Object);
     // SAFETY (all calls below): the GIL is held, every object is checked before its use, and the
     // few references that are not given back live as long as the interpreter.
     // SAFETY: no arguments.
     let globals = not_null(unsafe { new_dict() })?;
-    // SAFETY: no arguments; a borrowed reference.
-    let builtins = not_null(unsafe { builtins() })?;
+    // Not those of the interrupted code, which may have none: a named tuple is made without.
+    let name = text(c"builtins")?;
+    // SAFETY: a live text; finds what is imported, and imports nothing.
+    let builtins = not_null(unsafe { module(name) })?;
     set_item(globals, c"__builtins__", builtins)?;
     set_item(globals, c"__name__", text(c"outlive")?)?;
     define(globals, &METHODS)?;
@@ -222,10 +226,16 @@ pub fn namespace() -> Object {
 }
 
 /// Calls a function without arguments and forgets what it raises, but not what was raised before.
-pub fn call_quietly(function: Object) {
-    if !function.is_null() && call(function).is_none() {
+/// Says whether it got to its end.
+pub fn call_quietly(function: Object) -> bool {
+    if function.is_null() {
+        return false;
+    }
+    let is_done = call(function).is_some();
+    if !is_done {
         clear_error();
     }
+    is_done
 }
 
 fn call(function: Object) -> Option<()> {
