@@ -60,11 +60,19 @@ pub(super) fn allocation(case: &Case<'_>) -> Option<Verdict> {
     Some(with_ways_out(case, verdict, Some(refusal)))
 }
 
-/// A child that failed right after, without a word of its own: whoever ran it caught the exception
-/// and had no chance, or no wish, to tell.
-pub(super) fn failed_child(case: &Case<'_>) -> Option<Verdict> {
+/// A process that failed right after, without an exception on record: it was caught, or there was
+/// no chance to note it. A child need not say a word, since whoever ran it may have had no wish to;
+/// the program itself has to have shown what it met.
+pub(super) fn failed_after(case: &Case<'_>) -> Option<Verdict> {
+    if case.exit_code() != Some(1) || case.main_exception().is_some() {
+        return None;
+    }
     let is_root = case.tree.root().is_some_and(|it| it.id == case.victim.id);
-    if is_root || case.exit_code() != Some(1) || case.main_exception().is_some() {
+    let shown = case.last_traceback().filter(|word| {
+        let mut marks = REFUSED.iter().chain(EITHER);
+        marks.any(|mark| word.line.contains(mark))
+    });
+    if is_root && shown.is_none() {
         return None;
     }
     let last = case.just_before()?;
@@ -85,6 +93,7 @@ pub(super) fn failed_child(case: &Case<'_>) -> Option<Verdict> {
     );
     let verdict = Verdict::new(id, Confidence::Likely, summary)
         .because(case.status_line())
+        .because_all(shown.map(first_line))
         .because(last.evidence());
     Some(with_ways_out(case, verdict, Some(last)))
 }

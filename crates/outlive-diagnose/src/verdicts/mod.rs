@@ -75,7 +75,7 @@ const RULES: &[Rule] = &[
     exceptions::interrupted,
     exceptions::failed_at_start,
     exceptions::uncaught,
-    guarded::failed_child,
+    guarded::failed_after,
     // What is left is told as it is.
     outside::terminated,
     outside::hung_up,

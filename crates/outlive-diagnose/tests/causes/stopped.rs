@@ -196,6 +196,27 @@ fn a_program_that_gives_up_by_itself_is_told_what_came_before() {
 }
 
 #[test]
+fn a_program_that_shows_its_refusal_and_gives_up_failed_of_it() {
+    let scene = |shown: &'static str| {
+        Scene::ended(EndStatus::Exited(1))
+            .with_box(ROOT, move |writer| {
+                refuse(writer, 89 * SECOND, 85 * MIB, line(writer, 9));
+                writer.add_stderr(b"Traceback (most recent call last):\n  File \"train.py\"\n");
+                writer.add_stderr(shown.as_bytes());
+            })
+            .with(guarded(1, 0))
+    };
+    let shown =
+        "tf.errors_impl.ResourceExhaustedError: Error in user-defined function passed to it\n";
+    let diagnosis = scene(shown).expect(VerdictId::AllocationRefused, Confidence::Likely);
+    let evidence = &diagnosis.verdict.evidence;
+    assert!(has(evidence, "standard error: tf.errors_impl.Resource"));
+    assert!(has(evidence, "Outlive refused a request for 85 MiB"));
+    scene("ValueError: shapes do not match\n")
+        .expect(VerdictId::ExitedWithCode, Confidence::Proved);
+}
+
+#[test]
 fn words_on_standard_error_are_proof_beside_the_record_of_the_stop() {
     let said = "Process Process-1:\nTraceback (most recent call last):\n  File \"train.py\", line 9\n\
                 outlive.OutOfHeadroom: Growth was stopped\n";

@@ -60,6 +60,22 @@ pub fn has_another_way(caller: usize) -> bool {
     is_one_of(caller, &AHEAD)
 }
 
+/// What makes the batch in TensorFlow's fused map and batch.
+const BATCH: &core::ffi::CStr =
+    c"_ZN10tensorflow4data12experimental20MapAndBatchDatasetOp7Dataset8Iterator\
+    21EnsureOutputAllocatedERKSt10shared_ptrINS0_15IteratorContextEERKS5_INS4_11BatchResultEERKS5_I\
+    St6vectorINS_6TensorESaISF_EEE";
+
+/// Whether a request is for the batch of a fused map and batch.
+pub fn makes_batch(caller: usize) -> bool {
+    is_one_of(caller, &POOLING)
+        && stack::any_caller(|address| {
+            let library = library::of(address).filter(|it| holds(name_of(it.path), b"tensorflow"));
+            let function = library.and_then(|library| library.function(BATCH));
+            function.is_some_and(|function| function.contains(&address))
+        })
+}
+
 /// Whether a caller tries a refused request again in small pieces.
 pub fn tries_pieces(caller: usize) -> bool {
     is_one_of(caller, &PIECEWISE)

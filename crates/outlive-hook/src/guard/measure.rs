@@ -93,7 +93,7 @@ fn look_at_pages(state: &GuardState, ledger: &Ledger) {
             let Some(_held) = state.fresh_lock.lock_patiently(thread_id()) else {
                 return;
             };
-            state.fresh.get(place)
+            state.fresh.ask(place)
         };
         let Some(block) = block else { continue };
         let untouched = remaining(block);

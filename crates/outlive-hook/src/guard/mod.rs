@@ -9,6 +9,7 @@
 //! Reading order: [`ask`] → [`refusal`] → [`measure`] → [`sources`], [`fresh`]; growth by small
 //! pieces: [`acquired`] → [`stop`], [`watchdog`], [`growth`].
 
+pub mod batches;
 pub mod callers;
 pub mod facts;
 pub mod fresh;
@@ -69,6 +70,8 @@ pub struct GuardState {
     pub stops: stop::Stops,
     /// Where the last one happened.
     stopped_at: one_call::StoppedAt,
+    /// Batches that were refused.
+    batches: batches::Batches,
 }
 
 /// From so many untouched bytes on, other processes will want to know.
@@ -178,6 +181,10 @@ fn decide(ledger: &Ledger, size: u64, caller: usize, purpose: Purpose) -> Answer
     if entered.thread.is_sparse() || ledger.allows_sparse() {
         return Answer::Passed;
     }
+    // Told already: this is no new refusal.
+    if arena.guard.batches.refuses(caller) {
+        return Answer::Refused;
+    }
     // Pools are not part of what the ledger says is used: where there are some, they are looked at.
     let has_pools = arena.guard.has_pools.load(Relaxed) != 0;
     let is_pool = has_pools && callers::pools(caller, size);
@@ -272,10 +279,8 @@ impl Answer {
         };
         let state = &arena.guard;
         let slot = state.slot(ledger);
-        if address == 0 || purpose == Purpose::Pool {
-            ledger.give_back(reserved);
-        } else if purpose == Purpose::Arena {
-            // Filled soon: the next measurement sees it.
+        if address == 0 || !matches!(purpose, Purpose::Data | Purpose::Need) {
+            // Not there, or filled soon, or never: the next measurement sees it.
         } else if let (Some(slot), Some(_held)) =
             (&slot, state.fresh_lock.lock_patiently(thread_id()))
         {
@@ -307,13 +312,6 @@ pub fn leaving(address: usize) {
     };
     if let Some(_held) = state.fresh_lock.lock_patiently(thread_id()) {
         measure::apply(&slot, state.fresh.remove(address as u64));
-    }
-}
-
-/// A large block was given back, and its pages are certain to be the kernel's again.
-pub fn left(size: usize) {
-    if let Some(ledger) = ledger::current() {
-        ledger.give_back(size as u64);
     }
 }
 

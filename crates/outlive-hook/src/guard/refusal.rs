@@ -92,6 +92,7 @@ pub fn reconsider(
     }
     refuse(entered, arena, black_box, ledger, request, &measured);
     one_call::refuses_pieces(entered, arena, request.caller);
+    state.batches.note_refusal(request.caller);
     Answer::Refused
 }
 

@@ -233,10 +233,19 @@ pub unsafe extern "C" fn explain(_: *mut c_void) -> c_int {
     0
 }
 
-/// The interpreter is about to go down: from now on the watchdog leaves it alone. The caller holds
-/// the GIL, and lets go of it while the watchdog is inside.
+/// The interpreter is about to go down: from now on the watchdog leaves it alone, and the calling
+/// thread is not told anything any more. What comes now is the note of how the program ended, and
+/// an exception would end that instead. The caller holds the GIL.
 pub fn close() {
     IS_CLOSED.store(true, SeqCst);
+    wait_for_watchdog();
+    super::thread::current().set_handling(true);
+    withdraw();
+    withdraw_raised();
+}
+
+/// Lets go of the GIL while the watchdog is inside.
+fn wait_for_watchdog() {
     let Some(functions) = FUNCTIONS
         .get()
         .filter(|functions| functions.save_thread != 0)

@@ -4,7 +4,8 @@
 //! it may rise: a request fits if the sum stays below. Whoever measures the room that is left
 //! stores `ceiling = granted + room`; so a measurement is published by one store, a request is
 //! reserved by one addition before it is made, and what a dead process had reserved is forgotten
-//! at the next measurement.
+//! at the next measurement. The count never falls: if what is freed lowered it, a measurement that
+//! runs at the same time would take it for room a second time.
 //!
 //! Unlike a box, a ledger is of no use after the run. It is read and written by the supervisor and
 //! by the hook in every process, all through atomics; any bytes in it are safe to read.
@@ -145,12 +146,14 @@ impl Ledger {
     /// Reserves bytes for a request, if they fit.
     #[inline]
     pub fn reserve(&self, bytes: u64) -> bool {
-        let granted = self.count(bytes);
-        let fits = granted <= self.region.i64(at::CEILING).load(SeqCst);
-        if !fits {
-            self.give_back(bytes);
-        }
-        fits
+        // Never counted for a moment only: whoever measures just then would take it for granted,
+        // and its return for room.
+        let granted = self.region.i64(at::GRANTED);
+        let raised = |granted: i64| {
+            let sum = granted.saturating_add(bytes as i64);
+            (sum <= self.region.i64(at::CEILING).load(SeqCst)).then_some(sum)
+        };
+        granted.fetch_update(SeqCst, SeqCst, raised).is_ok()
     }
 
     /// Counts bytes that are granted without a question; `true` while they fit.
@@ -164,12 +167,6 @@ impl Ledger {
         let bytes = bytes as i64;
         let before = self.region.i64(at::GRANTED).fetch_add(bytes, SeqCst);
         before.saturating_add(bytes)
-    }
-
-    /// Bytes that were counted are certain to be free again.
-    #[inline]
-    pub fn give_back(&self, bytes: u64) {
-        self.region.i64(at::GRANTED).fetch_sub(bytes as i64, SeqCst);
     }
 
     /// The count of granted bytes: taken *before* a measurement, and handed to [`Self::publish`].
@@ -351,8 +348,7 @@ mod tests {
         assert!(ledger.reserve(60));
         assert!(!ledger.reserve(60));
         assert!(ledger.reserve(40));
-        ledger.give_back(60);
-        assert!(ledger.reserve(60));
+        assert!(!ledger.reserve(1));
         assert_eq!(ledger.measured(), measured(100));
     }
 
@@ -364,6 +360,20 @@ mod tests {
         assert!(ledger.reserve(80));
         ledger.publish(before, 100, &measured(100));
         assert!(!ledger.reserve(30));
+    }
+
+    #[test]
+    fn a_request_that_does_not_fit_is_at_no_moment_counted() {
+        let ledger = ledger();
+        let seen = std::thread::scope(|scope| {
+            let asks = scope.spawn(|| (0..1_000_000).filter(|_| ledger.reserve(5)).count());
+            let mut seen = 0;
+            while !asks.is_finished() {
+                seen = ledger.granted().max(seen);
+            }
+            seen
+        });
+        assert_eq!(seen, 0);
     }
 
     #[test]

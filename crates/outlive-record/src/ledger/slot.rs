@@ -116,8 +116,9 @@ impl<'a> Slot<'a> {
 
     /// Bytes it was granted and has not touched.
     pub fn promised(&self) -> u64 {
-        let untouched = self.signed(at::UNTOUCHED).load(SeqCst).max(0);
+        // In the order in which bytes pass through them: none slips by in between.
         let in_flight = self.signed(at::IN_FLIGHT).load(SeqCst).max(0);
+        let untouched = self.signed(at::UNTOUCHED).load(SeqCst).max(0);
         (untouched as u64).saturating_add(in_flight as u64)
     }
 

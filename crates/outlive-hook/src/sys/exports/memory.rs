@@ -298,19 +298,10 @@ fn free_noted(pointer: *mut c_void) -> bool {
         return false;
     }
     let block = recorder::released(thread::current(), pointer as usize);
-    let Some(block) = block.filter(|block| !block.sampled && block.bytes >= guard::LARGE as u64)
-    else {
-        return false;
-    };
-    guard::leaving(pointer as usize);
-    // SAFETY: a live block of the caller's.
-    let mapped = unsafe { residency::is_mapped_block(pointer) };
-    // SAFETY: the caller's own call.
-    unsafe { real::free(pointer) };
-    if mapped {
-        guard::left(block.bytes as usize);
+    if block.is_some_and(|block| !block.sampled && block.bytes >= guard::LARGE as u64) {
+        guard::leaving(pointer as usize);
     }
-    true
+    false
 }
 
 /// # Safety
