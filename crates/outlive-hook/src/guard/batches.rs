@@ -11,7 +11,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use super::callers;
 use crate::sys::clock;
 
-/// How long an element may be under way, in nanoseconds.
+/// How long an element may be under way, in nanoseconds. Whoever tries the same again at once is
+/// refused so long, too, though there may be room.
 const UNDER_WAY: u64 = 200_000_000;
 
 /// When a batch was last refused. Zeroed memory is never.
