@@ -25,7 +25,8 @@ use crate::sys::{clock, guard_calls, interpreter, ledger, process, thread, watch
 
 /// The line: a headroom of less than one part in so many of the budget is short.
 const LINE_PART: u64 = 64;
-const FORKED_LINE_PART: u64 = 48;
+/// The same where it has to be stopped sooner.
+const EARLY_LINE_PART: u64 = 48;
 const LEAST_LINE: u64 = 2 << 20;
 const MOST_LINE: u64 = 128 << 20;
 /// How long a thread waits that grows while the headroom is short, in nanoseconds.
@@ -67,11 +68,15 @@ pub fn after_fork_in_child() {
     IS_FORKED.store(true, Relaxed);
 }
 
+/// A library of this process fills address space that it reserved, without a word.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
 /// Below this headroom, growth is stopped. In a forked process sooner: whoever handles its error
-/// is its parent, whose pages part from its own as it does so.
+/// is its parent, whose pages part from its own as it does so. Sooner, too, where growth is silent
+/// and can only be seen from outside.
 pub fn line(budget: u64) -> i64 {
-    let part = if IS_FORKED.load(Relaxed) {
-        FORKED_LINE_PART
+    let part = if IS_FORKED.load(Relaxed) || IS_SILENT.load(Relaxed) {
+        EARLY_LINE_PART
     } else {
         LINE_PART
     };
@@ -94,6 +99,16 @@ pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
         } else {
             brake(arena, ledger, &measured);
         }
+    }
+}
+
+/// The main thread looks by itself, between two bytecodes.
+pub fn look() {
+    let Some(entered) = Entered::try_enter() else {
+        return;
+    };
+    if let (Some((arena, _)), Some(ledger)) = (arena::existing(), ledger::current()) {
+        pressed(&entered, arena, ledger);
     }
 }
 
@@ -170,6 +185,7 @@ pub fn keep_watch(arena: &Arena, measured: &Measurement) {
 /// A library with an allocator of its own reserved address space: it may grow without a word.
 pub fn watch_for_good(arena: &Arena) {
     if ledger::current().is_some() {
+        IS_SILENT.store(true, Relaxed);
         arena.guard.is_watched.store(1, Relaxed);
         watch(arena);
     }

@@ -22,9 +22,11 @@ pub const RUNNING: u32 = 1;
 pub const RETIRING: u32 = 2;
 
 /// Bytes a nanosecond that memory is expected to grow by at most; in doubt it is looked at sooner.
-const RATE: i64 = 4;
-const SHORTEST: u64 = 1_000_000;
+const RATE: i64 = 8;
+const SHORTEST: u64 = 500_000;
 const LONGEST: u64 = 50_000_000;
+/// Between two looks for an exception to explain.
+const EXPLAIN_PAUSE: u64 = 2_000_000;
 /// Pauses between two attempts to make room, in nanoseconds.
 const TRIM_PAUSE: u64 = 200_000_000;
 const RECLAIM_PAUSE: u64 = 3_000_000_000;
@@ -63,7 +65,7 @@ pub fn run() {
         }
         tend(arena, ledger, &measured, &mut diary);
         if explains {
-            clock::sleep(2 * SHORTEST);
+            clock::sleep(EXPLAIN_PAUSE);
             guard_calls::explain_soon();
         } else {
             rest(arena, ledger);
@@ -95,6 +97,10 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
     if !is_short(measured) || !grows_most(arena, ledger, measured) {
         return;
     }
+    let was_due = is_due(measured);
+    if was_due {
+        guard_calls::look_soon();
+    }
     if measured.time.saturating_sub(diary.trimmed) > TRIM_PAUSE {
         diary.trimmed = measured.time;
         residency::trim();
@@ -102,7 +108,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
             return;
         }
     }
-    if !is_due(measured) {
+    if !was_due {
         return;
     }
     guard_calls::with_gil(|| {

@@ -16,6 +16,7 @@ use super::bootstrap::{self, Object};
 use super::c_library::symbol;
 use super::once::SetOnce;
 use super::{clock, interpreter, process};
+use crate::guard::stop;
 
 /// Functions of the interpreter; 0 where there is none.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,8 @@ static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 static IS_INSIDE: AtomicU32 = AtomicU32::new(0);
 /// The main thread is to get an exception.
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
+/// The main thread is to look at the room that is left.
+static IS_TO_LOOK: AtomicBool = AtomicBool::new(false);
 /// The thread in which the watchdog raised last.
 static RAISED_IN: AtomicU64 = AtomicU64::new(0);
 
@@ -179,6 +182,25 @@ pub fn explain_soon() {
     IS_INSIDE.fetch_sub(1, SeqCst);
 }
 
+/// Has the main thread look at the room that is left, between two bytecodes. Whoever waits for the
+/// GIL may wait for five milliseconds, and for some programs that is too late.
+pub fn look_soon() {
+    IS_INSIDE.fetch_add(1, SeqCst);
+    if is_open() && !IS_TO_LOOK.swap(true, SeqCst) && !interpreter::call_soon(look) {
+        IS_TO_LOOK.store(false, SeqCst);
+    }
+    IS_INSIDE.fetch_sub(1, SeqCst);
+}
+
+/// Pending call: the main thread stops itself, if it is the one that grows.
+unsafe extern "C" fn look(_: *mut c_void) -> c_int {
+    IS_TO_LOOK.store(false, SeqCst);
+    if is_open() {
+        stop::look();
+    }
+    0
+}
+
 /// Whether the interpreter is up, and will be as long as `IS_INSIDE` is not 0: its exit waits.
 fn is_open() -> bool {
     !IS_CLOSED.load(SeqCst) && !interpreter::is_going_down() && interpreter::is_initialized()
@@ -270,5 +292,6 @@ fn wait_for_watchdog() {
 /// In a forked child, where no watchdog is.
 pub fn after_fork_in_child() {
     IS_INSIDE.store(0, SeqCst);
+    IS_TO_LOOK.store(false, SeqCst);
     MAIN_THREAD.store(process::thread_handle(), Relaxed);
 }
