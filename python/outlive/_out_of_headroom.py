@@ -122,7 +122,6 @@ class OutOfHeadroom(MemoryError, metaclass=_Kind):  # noqa: N818
         holders: "tuple[tuple[int, str], ...]" = (),
     ) -> None:
         super().__init__(*message)
-        _teach_pickle()
         given = {
             "requested": requested,
             "headroom": headroom,
@@ -132,7 +131,11 @@ class OutOfHeadroom(MemoryError, metaclass=_Kind):  # noqa: N818
         }
         facts = {name: fact for name, fact in given.items() if fact is not None}
         # Raised in another thread as a class, it is made without a word.
-        self.__dict__.update(facts if message or facts else _asked_facts())
+        if message or facts:
+            _teach_pickle()
+        else:
+            facts = _asked_facts()
+        self.__dict__.update(facts)
 
     def __str__(self) -> str:
         if self.args:
@@ -164,9 +167,10 @@ def _teach_pickle() -> None:
 def _asked_facts() -> "dict[str, object]":
     ask = globals().get("_facts")
     if ask is None:
+        _teach_pickle()
         return {}
     try:
-        facts = dict(ask())
+        facts = dict(ask(_teach_pickle))
         facts["holders"] = tuple(facts.get("holders") or ())
     except Exception:
         # An exception without figures is better than another one in its place.

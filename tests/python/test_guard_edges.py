@@ -63,6 +63,12 @@ def test_a_mapping_that_grows_is_refused(lab, version):
     assert ended.stdout.startswith(b"refused "), ended.stderr.decode()
 
 
+def test_what_the_collector_spared_is_finished_at_exit(lab, version, tmp_path):
+    written = tmp_path / "written"
+    ended = played(lab, version, 256 * MIB, "file_in_a_cycle", written)
+    assert (ended.stdout, written.read_text()) == (b"True\n", "written"), ended.stderr.decode()
+
+
 # With a good 30 MiB left: regions that do not fit are refused, and what is asked for after that is
 # given; nobody else's are.
 @pytest.mark.parametrize(

@@ -157,17 +157,56 @@ def wait_for(is_so):
     return False
 
 
-def collector_and_shared_pages():
-    """While a child shares what there is and room is short, the collector leaves it alone."""
-    kept = [bytearray(b"1") * MIB for _ in range(225)]
+def stopped_child():
+    """A child that is stopped, keeps what it has, and ends after its parent."""
+    reader, writer = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
-        signal.pause()
-    print(wait_for(gc.get_freeze_count), end=" ")
+        grown = []
+        try:
+            while True:
+                grown.append(bytes(100_000))
+        except MemoryError:
+            os.write(writer, b"1")
+        while os.getppid() == parent:
+            time.sleep(0.01)
+        os._exit(0)
+    os.read(reader, 1)
+    return child
+
+
+def is_frozen():
+    # The interpreter itself keeps some hundred objects from the collector.
+    return gc.get_freeze_count() > 2000
+
+
+def collector_and_shared_pages():
+    """After a child was stopped, the collector leaves what is shared alone until there is room."""
+    kept = [bytearray(b"1") * MIB for _ in range(200)]
+    child = stopped_child()
+    print(wait_for(is_frozen), end=" ")
     os.kill(child, 9)
     os.waitpid(child, 0)
     kept.clear()
-    print(wait_for(lambda: not gc.get_freeze_count()))
+    print(wait_for(lambda: not is_frozen()))
+
+
+class Log:
+    """A file that only the collector closes."""
+
+    def __init__(self, path):
+        self.itself = self
+        self.file = open(path, "w", encoding="ascii")
+
+
+def file_in_a_cycle():
+    """Written at exit, though the collector spares it until then."""
+    Log.one = Log(sys.argv[2])
+    Log.one.file.write("written")
+    Log.kept = [bytearray(b"1") * MIB for _ in range(200)]
+    stopped_child()
+    print(wait_for(is_frozen))
 
 
 def regions():

@@ -40,9 +40,11 @@ impl Batches {
 
     #[cold]
     fn is_recent(&self, now: u64) -> bool {
-        let is_recent = now.saturating_sub(self.refused.load(Relaxed)) < UNDER_WAY;
+        let refused = self.refused.load(Relaxed);
+        let is_recent = now.saturating_sub(refused) < UNDER_WAY;
         if !is_recent {
-            self.refused.store(0, Relaxed);
+            // Unless another was refused meanwhile.
+            let _ = self.refused.compare_exchange(refused, 0, Relaxed, Relaxed);
         }
         is_recent
     }

@@ -72,7 +72,13 @@ pub fn recent(state: &GuardState, ledger: &Ledger) -> Measurement {
 fn usable(measured: &Measurement, wanted: u64) -> i64 {
     let headroom = measured.headroom;
     let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-    let least = if wanted <= headroom { wanted } else { 0 };
+    // Others may get something while this is measured, and it still has to fit then.
+    let rest = headroom.saturating_sub(wanted);
+    let least = if rest >= 0 {
+        wanted.saturating_add(rest / 2)
+    } else {
+        0
+    };
     if headroom < stop::line(measured.budget) {
         least.min(headroom)
     } else {

@@ -41,6 +41,8 @@ use history::History;
 
 /// Smaller requests are never refused.
 pub const LARGE: usize = 1 << 20;
+/// Larger ones no machine has, and every allocator refuses them by itself.
+const ABSURD: usize = 1 << 60;
 
 /// What the guard keeps for this process; zeroed in a forked child, as all of the arena.
 #[derive(Debug)]
@@ -60,8 +62,8 @@ pub struct GuardState {
     pub watchdog: AtomicU32,
     /// Not zero once a framework was seen to reserve pools.
     has_pools: AtomicU32,
-    /// Not zero while Python's collector spares what is shared.
-    pub is_spared: AtomicU32,
+    /// When this process last forked: until its child is known, the watchdog stays.
+    pub forked: AtomicU64,
     /// Not zero once the watchdog is to stay.
     pub is_watched: AtomicU32,
     /// The last refusal and the last stop.
@@ -161,7 +163,7 @@ pub enum Answer {
 /// Asks for a request of `size` bytes, of which `fresh` are new to the process.
 #[inline]
 pub fn ask(size: usize, fresh: usize, caller: usize, purpose: Purpose) -> Answer {
-    if size < LARGE {
+    if !(LARGE..ABSURD).contains(&size) {
         return Answer::Passed;
     }
     match ledger::current() {

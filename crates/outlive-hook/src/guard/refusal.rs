@@ -12,12 +12,13 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::measure::{bury_the_dead, measure};
+use super::rivals::ring_others;
 use super::{Answer, GuardState, Purpose, callers, facts, one_call, reserve, stop};
 use crate::arena::Arena;
 use crate::attribution::stack_of_caller;
 use crate::python::{self, walk};
 use crate::sys::thread::Entered;
-use crate::sys::{clock, guard_calls, interpreter, peek, residency, watchdog};
+use crate::sys::{clock, guard_calls, interpreter, peek, residency};
 
 /// How often others get a millisecond to free what they are about to free.
 const PATIENCE: u32 = 5;
@@ -104,12 +105,7 @@ fn make_room(arena: &Arena, ledger: &Ledger, turn: u32) {
         return;
     }
     // Others count as untouched what they have touched since they last looked.
-    let own = arena.guard.slot(ledger).map_or(0, |slot| slot.pid());
-    for slot in ledger.slots() {
-        if slot.pid() != 0 && slot.pid() != own {
-            watchdog::ring(slot.bell());
-        }
-    }
+    ring_others(arena, ledger);
     clock::sleep(1_000_000);
 }
 

@@ -10,7 +10,7 @@ use outlive_record::ledger::Ledger;
 use super::measure::recent;
 use super::{callers, stop};
 use crate::arena::Arena;
-use crate::sys::thread::Entered;
+use crate::sys::thread::{self, Entered};
 
 /// Smaller ones are no danger.
 const SMALLEST: usize = 8 << 20;
@@ -41,14 +41,17 @@ pub fn judge(
 ) -> Verdict {
     let thread = entered.thread;
     let attempts = thread.attempts();
-    if attempts > 0 {
+    if attempts == 0 && size < SMALLEST {
+        return Verdict::Passed;
+    }
+    let is_free = thread.is_handling() || thread.is_sparse();
+    if is_free || !callers::has_another_way(caller) {
+        return Verdict::Passed;
+    }
+    if attempts == ATTEMPTS || attempts > 0 && thread.is_soon_after_attempt() {
         let is_last = size < SMALLEST;
         thread.set_attempts(if is_last { 0 } else { attempts.wrapping_sub(1) });
         return Verdict::Needed;
-    }
-    let is_free = thread.is_handling() || thread.is_sparse();
-    if size < SMALLEST || is_free || !callers::has_another_way(caller) {
-        return Verdict::Passed;
     }
     let measured = recent(&arena.guard, ledger);
     let left = stop::line(measured.budget).saturating_mul(LINES_LEFT);
@@ -57,4 +60,13 @@ pub fn judge(
     }
     thread.set_attempts(ATTEMPTS);
     Verdict::Refused
+}
+
+/// Something small was mapped: if a region was refused before, that was all that was needed.
+#[inline]
+pub fn is_over() {
+    let thread = thread::current();
+    if thread.attempts() > 0 {
+        thread.set_attempts(0);
+    }
 }

@@ -4,7 +4,7 @@ use outlive_record::ledger::{Ledger, Measurement, Slot};
 
 use super::stop::{SMALLEST_GROWTH, line, was_told};
 use crate::arena::Arena;
-use crate::sys::{clock, process};
+use crate::sys::{clock, process, watchdog};
 
 /// What a process says of its growth is good for so long, in nanoseconds.
 const STALE: u64 = 300_000_000;
@@ -41,6 +41,16 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
     let fresh = rivals().filter(|slot| is_fresh(slot, now));
     let most = fresh.map(|slot| slot.faulted()).max().unwrap_or(0);
     own.faulted() >= most.max(least_parted)
+}
+
+/// Has the watchdogs of the other processes look now.
+pub fn ring_others(arena: &Arena, ledger: &Ledger) {
+    let own = arena.guard.slot(ledger).map_or(0, |slot| slot.pid());
+    for slot in ledger.slots() {
+        if slot.pid() != 0 && slot.pid() != own {
+            watchdog::ring(slot.bell());
+        }
+    }
 }
 
 /// Whether another process was told lately, and what it does about it is worth waiting for.

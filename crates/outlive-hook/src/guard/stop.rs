@@ -15,7 +15,7 @@ use outlive_record::write::{BoxWriter, StackId};
 use super::facts;
 use super::growth::Growth;
 use super::measure::{measure, recent};
-use super::rivals::grows_most;
+use super::rivals::{grows_most, ring_others};
 use crate::arena::{self, Arena};
 use crate::attribution::python_stack;
 use crate::python::{self, origin};
@@ -43,6 +43,8 @@ pub struct Stops {
     time: AtomicU64,
     headroom: AtomicI64,
     thread: AtomicU64,
+    /// The thread in which an exception is being made; 0 for none.
+    making: AtomicU64,
 }
 
 /// The headroom that decides about stops. What other processes have not touched counts only if
@@ -247,7 +249,7 @@ pub fn refused(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
 }
 
 /// What grows from now on counts.
-fn start_anew(arena: &Arena, ledger: &Ledger) {
+pub fn start_anew(arena: &Arena, ledger: &Ledger) {
     arena.guard.growers.start_anew();
     arena.guard.history.forget();
     if let Some(slot) = arena.guard.slot(ledger) {
@@ -265,9 +267,16 @@ fn note_stop(arena: &Arena, measured: &Measurement, handle: u64) {
 /// The exception of a stop arrived in the calling thread. The statement that it ends may have gone
 /// on for a while: what grows from now on counts.
 pub fn arrived(arena: &Arena, ledger: &Ledger) {
-    if last_thread(arena) == Some(process::thread_handle()) {
+    let own = process::thread_handle();
+    arena.guard.stops.making.store(own, Relaxed);
+    if last_thread(arena) == Some(own) {
         refused(arena, ledger, &measure(&arena.guard, ledger, 0));
     }
+}
+
+/// The exception is made.
+pub fn told(arena: &Arena) {
+    arena.guard.stops.making.store(0, Relaxed);
 }
 
 /// Whether this process was stopped, and has not come to rest since.
@@ -309,7 +318,8 @@ fn lives(state: usize) -> bool {
 
 /// Raises the exception in a thread; `false` when that thread is gone. The caller holds the GIL.
 pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64, way: Way) -> bool {
-    if !is_good_moment(arena, measured, handle) {
+    let is_busy = arena.guard.stops.making.load(Relaxed) == handle;
+    if is_busy || !is_good_moment(arena, measured, handle) {
         return true;
     }
     note_stop(arena, measured, handle);
@@ -328,6 +338,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64,
         }
     }
     ledger.count_stop(process::pid(), time);
+    ring_others(arena, ledger);
     let state = arena.guard.growers.state_of(handle);
     arena.guard.stopped_at.set(&Checked, handle, state);
     // From now on others count as growing more, if they go on.

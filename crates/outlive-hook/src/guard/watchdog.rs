@@ -25,6 +25,10 @@ pub const RETIRING: u32 = 2;
 const RATE: i64 = 8;
 const SHORTEST: u64 = 500_000;
 const LONGEST: u64 = 50_000_000;
+/// How long a forked process may take until it is seen.
+const FIRST_SIGN: u64 = 5_000_000_000;
+/// How long an error may be handled.
+const AFTERMATH: u64 = 10_000_000_000;
 /// Between two looks for an exception to explain.
 const EXPLAIN_PAUSE: u64 = 2_000_000;
 /// Pauses between two attempts to make room, in nanoseconds.
@@ -57,9 +61,7 @@ pub fn run() {
         let measured = measure(&arena.guard, ledger, 0);
         let explains = arena.guard.last.is_unexplained();
         if !explains && is_over(arena, ledger, &measured) {
-            if state.load(Acquire) != RETIRING {
-                spare_shared(arena, ledger, &measured);
-            }
+            guard_calls::spare_shared_soon(false);
             state.store(ABSENT, Release);
             return;
         }
@@ -76,8 +78,10 @@ pub fn run() {
 /// Whether the watchdog is not needed any more, or not wanted.
 fn is_over(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> bool {
     let plenty = (measured.budget / 4 * 3) as i64;
+    let forked = arena.guard.forked.load(Relaxed);
     let is_needed = measured.headroom <= plenty
         || ledger.processes() > 1
+        || measured.time.saturating_sub(forked) < FIRST_SIGN
         || arena.guard.is_watched.load(Relaxed) != 0;
     arena.guard.watchdog.load(Acquire) == RETIRING || !is_needed
 }
@@ -88,7 +92,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
         arena.guard.growers.fade();
     }
     stop::forget_stops(arena, measured);
-    spare_shared(arena, ledger, measured);
+    spare_shared(ledger, measured);
     let is_short = |measured: &Measurement| {
         let settled = stop::settled(arena, ledger, measured);
         settled.headroom < stop::line(measured.budget)
@@ -130,14 +134,15 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
     });
 }
 
-/// While room is short, the collector of a process that was forked, or that forked, is kept away
-/// from older objects: it writes to each of them, and their pages would be parted.
-fn spare_shared(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
-    let is_short = ledger.processes() > 1 && measured.headroom < (measured.budget / 8) as i64;
-    let spared = u32::from(is_short);
-    if arena.guard.is_spared.swap(spared, Relaxed) != spared {
-        guard_calls::with_gil(|| guard_calls::spare_shared(is_short));
-    }
+/// After a process of the tree was stopped, and until there is room again, the collectors of the
+/// others are kept away from older objects: a collector writes to each of them, and pages that they
+/// share would be parted while the error is handled.
+fn spare_shared(ledger: &Ledger, measured: &Measurement) {
+    let (pid, time) = ledger.last_stop();
+    let is_after = pid != 0 && measured.time.saturating_sub(time) < AFTERMATH;
+    let is_short = measured.headroom < stop::line(measured.budget).saturating_mul(4);
+    let is_on = is_after && is_short && ledger.processes() > 1;
+    guard_calls::spare_shared_soon(is_on);
 }
 
 /// Stops the thread that grew most. If none is known, growth is below Python, and the main thread

@@ -47,11 +47,17 @@ def last_refusal():
     return facts
 
 
-def _facts():
+def _facts(before=None):
+    """What the last refusal or stop was about; until that is told, no other one comes between."""
     _arrived()
-    facts = last_refusal() or {}
-    facts["holders"] = holders(5)
-    return facts
+    try:
+        if before is not None:
+            before()
+        facts = last_refusal() or {}
+        facts["holders"] = holders(5)
+        return facts
+    finally:
+        _told()
 
 
 def _is_about_memory(error):
@@ -108,26 +114,36 @@ def _reclaim():
             pass
 
 
-# Not empty while older objects are kept from the collector, by us.
+# How many objects are kept from the collector, by us; empty when none are.
 _frozen = []
+# From 3.12 on the interpreter keeps some hundred objects from it by itself.
+_FROZEN_BY_PYTHON = 2000
 
 
 def _spare_shared():
     """Keeps the collector away from objects that are there, whose pages forked processes share."""
     import gc
 
-    if not _frozen and not gc.get_freeze_count():
+    if not _frozen and gc.get_freeze_count() < _FROZEN_BY_PYTHON:
         gc.freeze()
-        _frozen.append(True)
+        _frozen.append(gc.get_freeze_count())
 
 
 def _use_all():
-    """Ends that."""
+    """Ends that, unless the program has frozen something itself meanwhile."""
     import gc
 
-    if _frozen:
-        _frozen.clear()
+    if _frozen and gc.get_freeze_count() <= _frozen.pop():
         gc.unfreeze()
+
+
+def _end():
+    """Notes how the program ended; nothing of ours may come between."""
+    _leave()
+    try:
+        _note_at_exit()
+    finally:
+        _left()
 
 
 def _install_guard():
@@ -143,7 +159,8 @@ def _install_guard():
     was_there = "atexit" in sys.modules
     import atexit
 
-    atexit.register(_leave)
+    atexit.unregister(_note_at_exit)
+    atexit.register(_end)
     if not was_there and sys.version_info >= (3, 10):
         del sys.modules["atexit"]
 

@@ -45,6 +45,8 @@ static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 static IS_INSIDE: AtomicU32 = AtomicU32::new(0);
 /// The main thread is to get an exception.
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
+/// Python's collector spares what forked processes share. Stays true in a forked child.
+static IS_SPARED: AtomicBool = AtomicBool::new(false);
 /// The main thread is to look at the room that is left.
 static IS_TO_LOOK: AtomicBool = AtomicBool::new(false);
 /// The thread in which the watchdog raised last.
@@ -158,6 +160,12 @@ pub fn withdraw() {
     IS_WANTED.store(false, SeqCst);
 }
 
+/// Takes back all that the calling thread has not seen yet. The caller holds the GIL.
+pub fn withdraw_all() {
+    withdraw();
+    withdraw_raised();
+}
+
 /// Takes back what the watchdog raised in the calling thread, if it was not seen yet. The caller
 /// holds the GIL and is in no allocation.
 fn withdraw_raised() {
@@ -233,11 +241,35 @@ pub fn reclaim() {
     bootstrap::call_quietly(RECLAIM.load(Acquire));
 }
 
-/// Keeps Python's collector away from what forked processes share, or lets it at it again. The
-/// caller holds the GIL.
-pub fn spare_shared(on: bool) {
-    let function = if on { &SPARE } else { &USE_ALL };
-    bootstrap::call_quietly(function.load(Acquire));
+/// Keeps Python's collector away from what forked processes share, or lets it at it again, once
+/// the main thread runs bytecode: nobody waits for the GIL here.
+pub fn spare_shared_soon(on: bool) {
+    IS_INSIDE.fetch_add(1, SeqCst);
+    if is_open() && IS_SPARED.load(SeqCst) != on && !SPARE.load(Acquire).is_null() {
+        interpreter::call_soon(if on { spare } else { spare_no_more });
+    }
+    IS_INSIDE.fetch_sub(1, SeqCst);
+}
+
+/// Pending call.
+unsafe extern "C" fn spare(_: *mut c_void) -> c_int {
+    if is_open() && !IS_SPARED.swap(true, SeqCst) {
+        bootstrap::call_quietly(SPARE.load(Acquire));
+    }
+    0
+}
+
+/// Pending call.
+unsafe extern "C" fn spare_no_more(_: *mut c_void) -> c_int {
+    use_all();
+    0
+}
+
+/// Lets the collector at everything again. The caller holds the GIL.
+pub fn use_all() {
+    if IS_SPARED.swap(false, SeqCst) {
+        bootstrap::call_quietly(USE_ALL.load(Acquire));
+    }
 }
 
 /// Pending call: adds the facts of a refusal to the exception it became.
@@ -248,8 +280,7 @@ pub fn spare_shared(on: bool) {
 pub unsafe extern "C" fn explain(_: *mut c_void) -> c_int {
     let thread = super::thread::current();
     thread.set_handling(true);
-    withdraw();
-    withdraw_raised();
+    withdraw_all();
     bootstrap::call_quietly(EXPLAIN.load(Acquire));
     thread.set_handling(false);
     0
@@ -261,9 +292,14 @@ pub unsafe extern "C" fn explain(_: *mut c_void) -> c_int {
 pub fn close() {
     IS_CLOSED.store(true, SeqCst);
     wait_for_watchdog();
+    use_all();
     super::thread::current().set_handling(true);
-    withdraw();
-    withdraw_raised();
+    withdraw_all();
+}
+
+/// The end of the program was noted. What runs from now on is the program's own again.
+pub fn noted() {
+    super::thread::current().set_handling(false);
 }
 
 /// Lets go of the GIL while the watchdog is inside.

@@ -11,14 +11,14 @@ use outlive_record::ledger::{Ledger, MAX_FOLDER, Source};
 use super::bootstrap::{Method, Object, none};
 use super::c_library::symbol;
 use super::process::Cursor;
-use super::{guard_calls, interpreter, ledger, thread};
+use super::{clock, guard_calls, interpreter, ledger, thread};
 use crate::arena::{self, Arena};
 use crate::guard::holders::{self, MOST};
 use crate::guard::measure::measure;
 use crate::guard::{self, sources, stop};
 
 /// The functions, by the names they have in Python.
-pub static METHODS: [Method; 11] = [
+pub static METHODS: [Method; 13] = [
     Method::new(c"_measure", measured),
     Method::new(c"_tighten", tighten),
     Method::new(c"_sparse", sparse),
@@ -26,10 +26,12 @@ pub static METHODS: [Method; 11] = [
     Method::new(c"_last", last),
     Method::new(c"_explained", explained),
     Method::new(c"_arrived", arrived),
+    Method::new(c"_told", told),
     Method::new(c"_before_fork", before_fork),
     Method::new(c"_after_fork_in_parent", after_fork_in_parent),
     Method::new(c"_after_fork_in_child", after_fork_in_child),
     Method::new(c"_leave", leave),
+    Method::new(c"_left", left),
 ];
 
 type Build = unsafe extern "C" fn(*const c_char, ...) -> Object;
@@ -157,6 +159,15 @@ unsafe extern "C" fn explained(_: Object, _: Object) -> Object {
 unsafe extern "C" fn arrived(_: Object, _: Object) -> Object {
     if let Some((arena, ledger)) = present() {
         stop::arrived(arena, ledger);
+        guard_calls::withdraw_all();
+    }
+    none()
+}
+
+/// `_told()`: it is made.
+unsafe extern "C" fn told(_: Object, _: Object) -> Object {
+    if let Some((arena, _)) = present() {
+        stop::told(arena);
     }
     none()
 }
@@ -249,17 +260,19 @@ unsafe extern "C" fn before_fork(_: Object, _: Object) -> Object {
 
 /// `_after_fork_in_parent()`: the watchdog comes back, but only once Python has counted threads.
 unsafe extern "C" fn after_fork_in_parent(_: Object, _: Object) -> Object {
+    if let Some((arena, ledger)) = present() {
+        // What it grew by before is no reason to stop it rather than its child.
+        stop::start_anew(arena, ledger);
+        arena.guard.forked.store(clock::monotonic(), Relaxed);
+    }
     interpreter::call_soon(watch_again);
     none()
 }
 
-/// Pending call: starts the watchdog again, if it is needed.
+/// Pending call: starts the watchdog again. It ends by itself if nobody needs it.
 unsafe extern "C" fn watch_again(_: *mut c_void) -> c_int {
-    if let Some((arena, ledger)) = present() {
-        let is_watched = arena.guard.is_watched.load(Relaxed) != 0;
-        if is_watched || stop::is_near(&ledger.measured()) {
-            stop::watch(arena);
-        }
+    if let Some((arena, _)) = present() {
+        stop::watch(arena);
     }
     0
 }
@@ -267,6 +280,7 @@ unsafe extern "C" fn watch_again(_: *mut c_void) -> c_int {
 /// `_after_fork_in_child()`: a child that shares its parent's pages may grow without allocating.
 unsafe extern "C" fn after_fork_in_child(_: Object, _: Object) -> Object {
     guard_calls::after_fork_in_child();
+    guard_calls::use_all();
     stop::after_fork_in_child();
     if let Some(ledger) = ledger::current() {
         // All of it is the parent's too, until the supervisor has looked.
@@ -282,6 +296,12 @@ unsafe extern "C" fn after_fork_in_child(_: Object, _: Object) -> Object {
 /// `_leave()`: the interpreter is about to go down.
 unsafe extern "C" fn leave(_: Object, _: Object) -> Object {
     guard_calls::close();
+    none()
+}
+
+/// `_left()`: how the program ended was noted.
+unsafe extern "C" fn left(_: Object, _: Object) -> Object {
+    guard_calls::noted();
     none()
 }
 

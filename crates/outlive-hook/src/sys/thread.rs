@@ -106,6 +106,13 @@ const DENIED: u32 = 1 << 19;
 /// How many of its next mappings are not refused: a small number.
 const ATTEMPTS: u32 = 3 << ATTEMPTS_FROM;
 const ATTEMPTS_FROM: u32 = 20;
+/// When that was last said: a few bits of a clock, a quarter of a millisecond each.
+const TICK: u32 = 0x3FF << TICK_FROM;
+const TICK_FROM: u32 = 22;
+
+fn tick() -> u32 {
+    ((super::clock::monotonic() >> 18) as u32) << TICK_FROM
+}
 
 impl Thread {
     /// Refuses the next request that comes by, and sees to it that it does.
@@ -173,9 +180,16 @@ impl Thread {
 
     /// Sets it; at most 3.
     pub fn set_attempts(&self, count: u32) {
-        let others = self.guard.load(Relaxed) & !ATTEMPTS;
+        let others = self.guard.load(Relaxed) & !(ATTEMPTS | TICK);
         let count = (count << ATTEMPTS_FROM) & ATTEMPTS;
-        self.guard.store(others | count, Relaxed);
+        self.guard.store(others | count | tick(), Relaxed);
+    }
+
+    /// Whether it was set within the last quarter or half of a millisecond.
+    pub fn is_soon_after_attempt(&self) -> bool {
+        let then = self.guard.load(Relaxed) & TICK;
+        let passed = tick().wrapping_sub(then) & TICK;
+        passed <= 1 << TICK_FROM
     }
 
     fn mark(&self, mark: u32, on: bool) {

@@ -166,6 +166,7 @@ unsafe extern "C" fn map_entry(
 /// Asks the guard for memory that is mapped.
 fn ask(length: usize, protection: c_int, flags: c_int, fd: c_int, caller: usize) -> Answer {
     if length < guard::LARGE || flags & libc::MAP_FIXED != 0 || !recorder::is_enabled() {
+        guard::region::is_over();
         return Answer::Passed;
     }
     let kind = memory_kind(protection, flags, fd);
