@@ -130,12 +130,12 @@ class OutOfHeadroom(MemoryError, metaclass=_Kind):  # noqa: N818
             "holders": tuple(holders) or None,
         }
         facts = {name: fact for name, fact in given.items() if fact is not None}
-        # Raised in another thread as a class, it is made without a word.
         if message or facts:
             _teach_pickle()
+            self.__dict__.update(facts)
         else:
-            facts = _asked_facts()
-        self.__dict__.update(facts)
+            # Raised in another thread as a class, it is made without a word.
+            self.__dict__.update(_asked_facts())
 
     def __str__(self) -> str:
         if self.args:
