@@ -135,7 +135,7 @@ class OutOfHeadroom(MemoryError, metaclass=_Kind):  # noqa: N818
             self.__dict__.update(facts)
         else:
             # Raised in another thread as a class, it is made without a word.
-            self.__dict__.update(_asked_facts())
+            self.__dict__.update(_facts_undisturbed())
 
     def __str__(self) -> str:
         if self.args:
@@ -164,13 +164,27 @@ def _teach_pickle() -> None:
     copyreg.dispatch_table.setdefault(_Kind, _class_for_pickle)
 
 
+def _facts_undisturbed() -> "dict[str, object]":
+    """The facts of a stop; until they are there, the hook lets no other one come between."""
+    known = globals()
+    arrived, told = known.get("_arrived"), known.get("_told")
+    if arrived is None or told is None:
+        _teach_pickle()
+        return _asked_facts()
+    arrived()
+    try:
+        _teach_pickle()
+        return _asked_facts()
+    finally:
+        told()
+
+
 def _asked_facts() -> "dict[str, object]":
     ask = globals().get("_facts")
     if ask is None:
-        _teach_pickle()
         return {}
     try:
-        facts = dict(ask(_teach_pickle))
+        facts = dict(ask())
         facts["holders"] = tuple(facts.get("holders") or ())
     except Exception:
         # An exception without figures is better than another one in its place.

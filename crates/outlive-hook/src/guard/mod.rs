@@ -62,8 +62,6 @@ pub struct GuardState {
     pub watchdog: AtomicU32,
     /// Not zero once a framework was seen to reserve pools.
     has_pools: AtomicU32,
-    /// When this process last forked: until its child is known, the watchdog stays.
-    pub forked: AtomicU64,
     /// Not zero once the watchdog is to stay.
     pub is_watched: AtomicU32,
     /// The last refusal and the last stop.

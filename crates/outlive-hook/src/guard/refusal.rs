@@ -18,7 +18,7 @@ use crate::arena::Arena;
 use crate::attribution::stack_of_caller;
 use crate::python::{self, walk};
 use crate::sys::thread::Entered;
-use crate::sys::{clock, guard_calls, interpreter, peek, residency};
+use crate::sys::{clock, guard_calls, interpreter, peek, process, residency};
 
 /// How often others get a millisecond to free what they are about to free.
 const PATIENCE: u32 = 5;
@@ -152,6 +152,7 @@ pub(super) fn refuse(
     let tid = entered.thread.tid.load(Relaxed);
     let headroom = measured.headroom;
     let time = clock::monotonic();
+    ledger.note_told(process::pid(), time);
     let kind = EventKind::Refused;
     black_box.add_event(
         kind,

@@ -2,7 +2,7 @@
 
 use outlive_record::ledger::{Ledger, Measurement, Slot};
 
-use super::stop::{SMALLEST_GROWTH, line, was_told};
+use super::stop::{SMALLEST_GROWTH, is_forked, line, was_told};
 use crate::arena::Arena;
 use crate::sys::{clock, process, watchdog};
 
@@ -10,6 +10,8 @@ use crate::sys::{clock, process, watchdog};
 const STALE: u64 = 300_000_000;
 /// So long others wait for the one that was told, in nanoseconds.
 const TURN: u64 = 100_000_000;
+/// So long the error of one that was told may be handled elsewhere, in nanoseconds.
+const HANDLING: u64 = 1_000_000_000;
 
 /// Whether this process is the one to stop: no other of the tree grew more of late, or hardly
 /// anything is left and it grows too.
@@ -18,13 +20,20 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
         return true;
     };
     let line = line(measured.budget);
+    let now = clock::monotonic();
+    let least = if !is_forked() && was_another_told(ledger, &own, now, HANDLING) {
+        // Who forked others handles their errors, and needs some memory for it.
+        line / 2
+    } else {
+        SMALLEST_GROWTH
+    };
     let is_urgent = measured.headroom < line / 4;
     let least_parted = if was_told(arena) { line / 16 } else { line / 4 };
-    let grows = own.growth() >= SMALLEST_GROWTH || own.faulted() >= least_parted;
+    let parts = is_forked() && own.faulted() >= least_parted;
+    let grows = own.growth() >= least || parts;
     if is_urgent && grows {
         return true;
     }
-    let now = clock::monotonic();
     let rivals = || {
         let others = ledger.slots();
         others.filter(|slot| slot.pid() != 0 && slot.pid() != own.pid())
@@ -32,10 +41,10 @@ pub fn grows_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> boo
     let most = rivals().map(|slot| growth_of(&slot, now)).max();
     let most = most.unwrap_or(0);
     if own.growth().max(most) >= SMALLEST_GROWTH {
-        return own.growth() >= most;
+        return own.growth() >= most.max(least);
     }
     // Nobody has more than before: pages are parted from a parent's. Who does it is harder to see.
-    if is_anothers_turn(ledger, &own, now) {
+    if was_another_told(ledger, &own, now, TURN) {
         return false;
     }
     let fresh = rivals().filter(|slot| is_fresh(slot, now));
@@ -54,9 +63,9 @@ pub fn ring_others(arena: &Arena, ledger: &Ledger) {
 }
 
 /// Whether another process was told lately, and what it does about it is worth waiting for.
-fn is_anothers_turn(ledger: &Ledger, own: &Slot<'_>, now: u64) -> bool {
-    let (pid, time) = ledger.last_stop();
-    pid != 0 && pid != own.pid() && now.saturating_sub(time) < TURN
+fn was_another_told(ledger: &Ledger, own: &Slot<'_>, now: u64, lately: u64) -> bool {
+    let (pid, time) = ledger.last_told();
+    pid != 0 && pid != own.pid() && now.saturating_sub(time) < lately
 }
 
 /// How much another process grew. What it said itself some time ago is not true any more; then it

@@ -70,6 +70,11 @@ pub fn after_fork_in_child() {
     IS_FORKED.store(true, Relaxed);
 }
 
+/// Whether this process was forked by another of the tree.
+pub fn is_forked() -> bool {
+    IS_FORKED.load(Relaxed)
+}
+
 /// A library of this process fills address space that it reserved, without a word.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
@@ -77,7 +82,7 @@ static IS_SILENT: AtomicBool = AtomicBool::new(false);
 /// is its parent, whose pages part from its own as it does so. Sooner, too, where growth is silent
 /// and can only be seen from outside.
 pub fn line(budget: u64) -> i64 {
-    let part = if IS_FORKED.load(Relaxed) || IS_SILENT.load(Relaxed) {
+    let part = if is_forked() || IS_SILENT.load(Relaxed) {
         EARLY_LINE_PART
     } else {
         LINE_PART
@@ -109,7 +114,13 @@ pub fn look() {
     let Some(entered) = Entered::try_enter() else {
         return;
     };
-    if let (Some((arena, _)), Some(ledger)) = (arena::existing(), ledger::current()) {
+    // In code that is not the user's, such as a worker's loop or the handling of an error, only the
+    // watchdog may decide that there is no better moment.
+    let state = interpreter::this_thread_state();
+    let is_own = python::layout()
+        .is_some_and(|layout| state != 0 && origin::is_in_own_code(&Checked, layout, state));
+    let present = arena::existing().zip(ledger::current());
+    if let Some(((arena, _), ledger)) = present.filter(|_| is_own) {
         pressed(&entered, arena, ledger);
     }
 }
@@ -137,7 +148,7 @@ fn brake(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
 /// other thread is the watchdog's, which is woken.
 fn tell(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     // A forked process frees nothing first; any other leaves the watchdog some time to try.
-    if !IS_FORKED.load(Relaxed) && measured.headroom >= line(measured.budget) / 2 {
+    if !is_forked() && measured.headroom >= line(measured.budget) / 2 {
         return;
     }
     let own = Growth {
@@ -219,7 +230,7 @@ pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bo
         .headroom
         .load(Relaxed)
         .saturating_sub(measured.headroom);
-    let patience = if IS_FORKED.load(Relaxed) {
+    let patience = if is_forked() {
         step
     } else if measured.headroom > line / 4 {
         line / 2
@@ -337,7 +348,8 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64,
             return false;
         }
     }
-    ledger.count_stop(process::pid(), time);
+    ledger.count_stop();
+    ledger.note_told(process::pid(), time);
     ring_others(arena, ledger);
     let state = arena.guard.growers.state_of(handle);
     arena.guard.stopped_at.set(&Checked, handle, state);

@@ -25,8 +25,6 @@ pub const RETIRING: u32 = 2;
 const RATE: i64 = 8;
 const SHORTEST: u64 = 500_000;
 const LONGEST: u64 = 50_000_000;
-/// How long a forked process may take until it is seen.
-const FIRST_SIGN: u64 = 5_000_000_000;
 /// How long an error may be handled.
 const AFTERMATH: u64 = 10_000_000_000;
 /// Between two looks for an exception to explain.
@@ -78,10 +76,8 @@ pub fn run() {
 /// Whether the watchdog is not needed any more, or not wanted.
 fn is_over(arena: &Arena, ledger: &Ledger, measured: &Measurement) -> bool {
     let plenty = (measured.budget / 4 * 3) as i64;
-    let forked = arena.guard.forked.load(Relaxed);
     let is_needed = measured.headroom <= plenty
         || ledger.processes() > 1
-        || measured.time.saturating_sub(forked) < FIRST_SIGN
         || arena.guard.is_watched.load(Relaxed) != 0;
     arena.guard.watchdog.load(Acquire) == RETIRING || !is_needed
 }
@@ -138,7 +134,7 @@ fn tend(arena: &Arena, ledger: &Ledger, measured: &Measurement, diary: &mut Diar
 /// others are kept away from older objects: a collector writes to each of them, and pages that they
 /// share would be parted while the error is handled.
 fn spare_shared(ledger: &Ledger, measured: &Measurement) {
-    let (pid, time) = ledger.last_stop();
+    let (pid, time) = ledger.last_told();
     let is_after = pid != 0 && measured.time.saturating_sub(time) < AFTERMATH;
     let is_short = measured.headroom < stop::line(measured.budget).saturating_mul(4);
     let is_on = is_after && is_short && ledger.processes() > 1;

@@ -47,17 +47,10 @@ def last_refusal():
     return facts
 
 
-def _facts(before=None):
-    """What the last refusal or stop was about; until that is told, no other one comes between."""
-    _arrived()
-    try:
-        if before is not None:
-            before()
-        facts = last_refusal() or {}
-        facts["holders"] = holders(5)
-        return facts
-    finally:
-        _told()
+def _facts():
+    facts = last_refusal() or {}
+    facts["holders"] = holders(5)
+    return facts
 
 
 def _is_about_memory(error):

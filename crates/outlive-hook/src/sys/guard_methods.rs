@@ -11,7 +11,7 @@ use outlive_record::ledger::{Ledger, MAX_FOLDER, Source};
 use super::bootstrap::{Method, Object, none};
 use super::c_library::symbol;
 use super::process::Cursor;
-use super::{clock, guard_calls, interpreter, ledger, thread};
+use super::{guard_calls, interpreter, ledger, thread};
 use crate::arena::{self, Arena};
 use crate::guard::holders::{self, MOST};
 use crate::guard::measure::measure;
@@ -263,16 +263,18 @@ unsafe extern "C" fn after_fork_in_parent(_: Object, _: Object) -> Object {
     if let Some((arena, ledger)) = present() {
         // What it grew by before is no reason to stop it rather than its child.
         stop::start_anew(arena, ledger);
-        arena.guard.forked.store(clock::monotonic(), Relaxed);
     }
     interpreter::call_soon(watch_again);
     none()
 }
 
-/// Pending call: starts the watchdog again. It ends by itself if nobody needs it.
+/// Pending call: starts the watchdog again, if it is needed.
 unsafe extern "C" fn watch_again(_: *mut c_void) -> c_int {
-    if let Some((arena, _)) = present() {
-        stop::watch(arena);
+    if let Some((arena, ledger)) = present() {
+        let is_watched = arena.guard.is_watched.load(Relaxed) != 0;
+        if is_watched || stop::is_near(&ledger.measured()) {
+            stop::watch(arena);
+        }
     }
     0
 }

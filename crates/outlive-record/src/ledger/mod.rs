@@ -43,8 +43,8 @@ mod at {
     pub(super) const REFUSALS: u64 = 40;
     pub(super) const STOPS: u64 = 48;
     pub(super) const PROCESSES: u64 = 56;
-    pub(super) const STOPPED: u64 = 64;
-    pub(super) const STOPPED_AT: u64 = 72;
+    pub(super) const TOLD: u64 = 64;
+    pub(super) const TOLD_AT: u64 = 72;
     /// The deciding words have a cache line of their own.
     pub(super) const GRANTED: u64 = 128;
     pub(super) const CEILING: u64 = 136;
@@ -254,18 +254,23 @@ impl Ledger {
         self.region.u64(at::REFUSALS).fetch_add(1, AcqRel);
     }
 
-    /// Counts a stop of a process, at a time of `CLOCK_MONOTONIC` nanoseconds.
-    pub fn count_stop(&self, pid: u32, time: u64) {
-        self.region.u32(at::STOPPED).store(pid, Relaxed);
-        self.region.u64(at::STOPPED_AT).store(time, Relaxed);
+    /// Counts a stop.
+    pub fn count_stop(&self) {
         self.region.u64(at::STOPS).fetch_add(1, AcqRel);
     }
 
-    /// The process that was stopped last, and when; zeros before the first. Of two at once the
-    /// figures may be mixed.
-    pub fn last_stop(&self) -> (u32, u64) {
-        let pid = self.region.u32(at::STOPPED).load(Relaxed);
-        (pid, self.region.u64(at::STOPPED_AT).load(Relaxed))
+    /// Says which process was refused something or stopped, at a time of `CLOCK_MONOTONIC`
+    /// nanoseconds.
+    pub fn note_told(&self, pid: u32, time: u64) {
+        self.region.u32(at::TOLD).store(pid, Relaxed);
+        self.region.u64(at::TOLD_AT).store(time, Relaxed);
+    }
+
+    /// Which was the last, and when; zeros before the first. Of two at once the figures may be
+    /// mixed.
+    pub fn last_told(&self) -> (u32, u64) {
+        let pid = self.region.u32(at::TOLD).load(Relaxed);
+        (pid, self.region.u64(at::TOLD_AT).load(Relaxed))
     }
 
     /// How many requests were refused, and how often growth was stopped.
