@@ -149,7 +149,7 @@ def reservation_of_the_dead():
 
 
 def wait_for(is_so):
-    """Waits a good while for what another thread does."""
+    """Waits a good while for what the guard's own thread does, which announces nothing."""
     for _ in range(3000):
         if is_so():
             return True
@@ -160,17 +160,17 @@ def wait_for(is_so):
 def stopped_child():
     """A child that is stopped, keeps what it has, and ends after its parent."""
     reader, writer = os.pipe()
-    parent = os.getpid()
+    until_the_end, held = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(held)
         grown = []
         try:
             while True:
                 grown.append(bytes(100_000))
         except MemoryError:
             os.write(writer, b"1")
-        while os.getppid() == parent:
-            time.sleep(0.01)
+        os.read(until_the_end, 1)
         os._exit(0)
     os.read(reader, 1)
     return child
@@ -204,7 +204,7 @@ def file_in_a_cycle():
     """Written at exit, though the collector spares it until then."""
     Log.one = Log(sys.argv[2])
     Log.one.file.write("written")
-    Log.kept = [bytearray(b"1") * MIB for _ in range(200)]
+    Log.kept = [bytearray(b"1") * MIB for _ in range(800)]
     stopped_child()
     print(wait_for(is_frozen))
 
