@@ -8,6 +8,8 @@ The hook puts a function `_facts` beside it, which gives what the exception is t
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 # More are no help: a person looks at the first.
 _HOLDERS_SHOWN = 5
+# Who holds less than one part in so many of the first has nothing to give.
+_WORTH_A_LINE = 20
 _FACTS = ("requested", "headroom", "budget", "source", "holders")
 
 
@@ -41,10 +43,11 @@ def explanation(
         holders: Bytes and `file:line in function` of the lines that hold most.
     """
     lines = [_first_line(requested, headroom, budget, source)]
-    for number, (count, place) in enumerate(tuple(holders)[:_HOLDERS_SHOWN]):
+    shown = [one for one in holders if one[0] * _WORTH_A_LINE >= holders[0][0]][:_HOLDERS_SHOWN]
+    for number, (count, place) in enumerate(shown):
         label = "held by" if number == 0 else ""
         lines.append(f"  {label:8}{size_text(count):>9}  {place}")
-    return "\n".join([*lines, "hint: " + _hint(requested, budget, holders)])
+    return "\n".join([*lines, "hint: " + _hint(requested, budget, len(shown))])
 
 
 def _first_line(
@@ -58,15 +61,14 @@ def _first_line(
     return f"Growth was stopped with {left} left{whole}{where}"
 
 
-def _hint(
-    requested: "int | None", budget: "int | None", holders: "tuple[tuple[int, str], ...]"
-) -> str:
+def _hint(requested: "int | None", budget: "int | None", shown: int) -> str:
     if requested and budget is not None and requested > budget:
         return (
             "make it smaller or work in pieces, no limit here is as large; an array that stays "
             "mostly empty passes inside `with outlive.sparse():` or with `--allow-sparse`"
         )
-    what = "what these lines hold" if holders else "what is no longer needed"
+    named = {0: "what is no longer needed", 1: "what this line holds"}
+    what = named.get(shown, "what these lines hold")
     return f"let go of {what} or take smaller batches; `outlive.retry` does it and tries again"
 
 

@@ -107,7 +107,11 @@ FACTS = {
     "headroom": 118 * MIB,
     "budget": 8 * GIB,
     "source": "memory cgroup /user.slice",
-    "holders": ((3 * GIB + GIB // 10, "train.py:22 in load"), (90 * MIB, "train.py:40 in step")),
+    "holders": (
+        (3 * GIB + GIB // 10, "train.py:22 in load"),
+        (190 * MIB, "train.py:40 in step"),
+        (90 * MIB, "train.py:50 in report"),
+    ),
 }
 
 
@@ -119,10 +123,19 @@ def test_the_exception_tells_its_facts():
         "outlive.OutOfHeadroom: Asked for 3.0 GiB with 118 MiB of headroom left of a budget of "
         "8.0 GiB (memory cgroup /user.slice)\n"
         "  held by   3.1 GiB  train.py:22 in load\n"
-        "             90 MiB  train.py:40 in step\n"
+        "            190 MiB  train.py:40 in step\n"
         "hint: let go of what these lines hold or take smaller batches; "
         "`outlive.retry` does it and tries again\n"
     ]
+
+
+def test_the_hint_speaks_of_what_is_shown():
+    def hint(*holders):
+        return str(outlive.OutOfHeadroom(budget=GIB, holders=holders)).rpartition("hint: ")[2]
+
+    assert hint().startswith("let go of what is no longer needed or")
+    assert hint((40 * MIB, "a.py:1"), (MIB, "b.py:2")).startswith("let go of what this line holds")
+    assert hint((40 * MIB, "a.py:1"), (2 * MIB, "b.py:2")).startswith("let go of what these lines")
 
 
 def test_a_request_larger_than_the_budget_names_the_way_out_for_sparse_arrays():

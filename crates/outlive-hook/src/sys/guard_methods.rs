@@ -212,7 +212,8 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
     let release: unsafe extern "C" fn(Object) = unsafe { transmute(release) };
     // SAFETY: the C API keeps this signature.
     let append: Append = unsafe { transmute(append) };
-    let found = holders::holders(black_box);
+    let most = present().map_or(u64::MAX, |(arena, ledger)| guard::own_use(arena, ledger));
+    let found = holders::holders(black_box, most);
     let wanted = usize::try_from(count).unwrap_or(0).min(MOST);
     for holder in found.iter().take(wanted).filter(|holder| holder.bytes > 0) {
         let mut file = [0_u8; 1024];
