@@ -67,8 +67,8 @@ pub fn recent(state: &GuardState, ledger: &Ledger) -> Measurement {
     }
 }
 
-/// How much may be granted before somebody comes by again: half of what is left, or nothing when
-/// that is short. Then every recorded event is looked at.
+/// How much may be granted before somebody comes by again: half of what is left. When that is
+/// short, every recorded event is looked at beside.
 fn usable(measured: &Measurement, wanted: u64) -> i64 {
     let headroom = measured.headroom;
     let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);

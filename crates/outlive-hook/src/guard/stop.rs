@@ -90,7 +90,14 @@ pub fn line(budget: u64) -> i64 {
     (budget / part).clamp(LEAST_LINE, MOST_LINE) as i64
 }
 
-/// More was acquired than the last measurement has room for.
+/// Whether the last measurement, whoever made it, found the headroom short.
+#[inline]
+pub fn is_short(ledger: &Ledger) -> bool {
+    let measured = ledger.measured();
+    measured.headroom < line(measured.budget)
+}
+
+/// More was acquired than the last measurement has room for, or there is hardly any.
 #[cold]
 pub fn pressed(entered: &Entered, arena: &Arena, ledger: &Ledger) {
     let measured = recent(&arena.guard, ledger);
