@@ -176,6 +176,29 @@ def stopped_child():
     return child
 
 
+def growth_beside_a_watcher():
+    """One child is stopped and keeps all it has; then another, whom nobody watched, grows."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    begin, begun = os.pipe()
+    growing = os.fork()
+    if growing == 0:
+        os.read(begin, 1)
+        try:
+            while True:
+                library.memset(ctypes.c_void_p(library.malloc(700_000)), 1, 700_000)
+                library.usleep(1000)
+        except MemoryError as error:
+            print("stopped in time", error.headroom > 4 * MIB, flush=True)
+        os._exit(0)
+    stopped = stopped_child()
+    os.write(begun, b"1")
+    os.waitpid(growing, 0)
+    os.kill(stopped, 9)
+
+
 def is_frozen():
     # The interpreter itself keeps some hundred objects from the collector.
     return gc.get_freeze_count() > 2000

@@ -35,14 +35,6 @@ struct Held {
     depth: u32,
 }
 
-impl Held {
-    /// Whether all of it was mapped, and nothing says that it was touched.
-    fn is_plain_mapping(&self) -> bool {
-        let kinds = stack_flag::MAPPED | stack_flag::ARENA | stack_flag::SHARED;
-        self.flags & kinds == stack_flag::MAPPED
-    }
-}
-
 /// The stacks that hold something.
 fn stacks(black_box: &BoxWriter) -> impl Iterator<Item = Held> + '_ {
     let section = black_box.layout().section(SectionKind::Stacks);
@@ -72,12 +64,13 @@ fn stacks(black_box: &BoxWriter) -> impl Iterator<Item = Held> + '_ {
 pub fn holders(black_box: &BoxWriter, most: u64) -> [Holder; MOST] {
     let sum = |sum: u64, held: Held| sum.saturating_add(held.bytes);
     let own = || stacks(black_box).filter(|held| held.flags & stack_flag::SHARED == 0);
-    let mapped = own().filter(Held::is_plain_mapping).fold(0, sum);
+    let is_mapping = |held: &Held| stack_flag::is_plain_mapping(held.flags);
+    let mapped = own().filter(is_mapping).fold(0, sum);
     let surplus = own().fold(0, sum).saturating_sub(most);
     let touched = mapped.saturating_sub(surplus);
     let mut found = [Holder::default(); MOST];
     for held in stacks(black_box) {
-        let bytes = if held.is_plain_mapping() {
+        let bytes = if is_mapping(&held) {
             part(held.bytes, touched, mapped)
         } else {
             held.bytes
