@@ -17,9 +17,9 @@ PLAIN_ALLOCATOR = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 EXPLAINED = ("allocation_refused", "growth_stopped")
 
 
-@pytest.fixture(params=scenarios.found(), ids=lambda scenario: scenario.name)
+@pytest.fixture(params=[scenario.name for scenario in scenarios.found()])
 def scenario(request):
-    return request.param
+    return scenarios.named(request.param)
 
 
 @pytest.fixture
@@ -93,3 +93,12 @@ def test_uncaught_the_error_is_explained(lab, scenario, group):
         [exception] = answer["exceptions"]
         assert {*lines_in(exception["traceback"], scenario.path)} & scenario.reach(), exception
     assert lines_named(answer, scenario.path) & scenario.guilty_lines(), answer["holders"]
+
+
+@pytest.mark.parametrize("scenario", ["tf_parallel_map"], indirect=True)
+def test_threads_that_go_on_while_python_ends_are_refused_too(lab, scenario, group):
+    # The pooling allocator lets them wait; when Python ends they have yet to get their memory.
+    ended = guarded(lab, scenario, group, SCENARIO_CATCH="0")
+    assert group.kills() == 0
+    assert ended.returncode == 1, ended.stderr.decode()
+    assert lab.why()["verdict"]["id"] == "allocation_refused"

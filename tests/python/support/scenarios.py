@@ -46,6 +46,11 @@ def found():
     return [_read(path) for path in sorted(SCENARIOS.glob("[!_]*.py"))]
 
 
+def named(name):
+    """One of them."""
+    return _read(SCENARIOS / f"{name}.py")
+
+
 def _read(path):
     header = {}
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:

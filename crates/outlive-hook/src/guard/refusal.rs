@@ -112,8 +112,13 @@ fn make_room(arena: &Arena, ledger: &Ledger, turn: u32) {
 
 /// Whether a refusal becomes an error on this thread, rather than an abort.
 fn can_be_told(entered: &Entered, caller: usize) -> bool {
-    if entered.thread.is_handling() || interpreter::is_going_down() {
+    if entered.thread.is_handling() || !interpreter::exists() {
         return false;
+    }
+    if interpreter::is_going_down() {
+        // Python cannot be told any more. A library's own threads go on until it ends them, and
+        // have their errors reported to it.
+        return !entered.thread.is_python() && callers::is_known_allocator(caller);
     }
     if has_frames() {
         !callers::cannot_be_told(caller)
