@@ -63,7 +63,7 @@ fn surplus(
     }
     let mut mapped: Vec<(i64, u32)> = recording
         .stacks()
-        .filter(|stack| stack_flag::is_plain_mapping(stack.flags))
+        .filter(is_plain_mapping)
         .map(|stack| (bytes(&stack), stack.id))
         .filter(|(bytes, _)| *bytes > 0)
         .collect();
@@ -78,4 +78,9 @@ fn surplus(
         taken.insert(id, part as i64);
     }
     taken
+}
+
+const fn is_plain_mapping(stack: &Stack) -> bool {
+    let kinds = stack_flag::MAPPED | stack_flag::ARENA | stack_flag::SHARED;
+    stack.flags & kinds == stack_flag::MAPPED
 }

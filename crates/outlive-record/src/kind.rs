@@ -115,9 +115,4 @@ pub mod stack_flag {
     pub const SHARED: u32 = 1 << 3;
     /// The stack was deeper than the recorder follows; the outermost frames are missing.
     pub const TRUNCATED: u32 = 1 << 4;
-
-    /// Whether all of the bytes were mapped by the program itself, and so may be untouched.
-    pub const fn is_plain_mapping(flags: u32) -> bool {
-        flags & (MAPPED | ARENA | SHARED) == MAPPED
-    }
 }

@@ -27,6 +27,12 @@ pub fn is_known_allocator(caller: usize) -> bool {
     is_one_of(caller, &REPORTING)
 }
 
+/// Whether a caller's library works in threads of its own, to which it reports a failure, and not
+/// to Python.
+pub fn has_own_threads(caller: usize) -> bool {
+    is_one_of(caller, &POOLING)
+}
+
 /// Whether what a caller asks for is a pool, to be filled some day: a region of TensorFlow's
 /// allocator. Without oneDNN there are none, and every request is a tensor.
 pub fn pools(caller: usize, size: u64) -> bool {

@@ -2,17 +2,19 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use outlive_record::kind::{StackKind, stack_flag};
+use outlive_record::kind::StackKind;
 use outlive_record::layout::{SECTION_HEADER, SectionKind, code, frame, stack};
 use outlive_record::lines::line_at;
 use outlive_record::write::BoxWriter;
 
+use crate::mappings::{LARGEST, Range};
 use crate::python::origin::is_library;
+use crate::sys::residency;
 
 /// Lines that are told apart; beyond them the smallest are dropped.
 pub const MOST: usize = 32;
 /// Stacks that hold less are not looked at.
-const SMALLEST: u64 = 64 << 10;
+const SMALLEST: i64 = 64 << 10;
 const MAX_TABLE: usize = 8192;
 
 /// A line and what it holds.
@@ -26,59 +28,25 @@ pub struct Holder {
     pub line: u32,
 }
 
-/// What one stack holds.
-struct Held {
-    bytes: u64,
-    flags: u32,
-    kind: u32,
-    frames: u32,
-    depth: u32,
-}
-
-/// The stacks that hold something.
-fn stacks(black_box: &BoxWriter) -> impl Iterator<Item = Held> + '_ {
+/// The lines that hold most, largest first; the rest of the array is empty. `untouched` says how
+/// much of what a stack mapped has no pages.
+pub fn holders(black_box: &BoxWriter, untouched: &Untouched) -> [Holder; MOST] {
+    let mut found = [Holder::default(); MOST];
     let section = black_box.layout().section(SectionKind::Stacks);
     let region = black_box.region();
     let count = region.u64(section.offset).load(Acquire);
     let count = count.min(section.capacity(stack::SIZE));
-    (0..count).filter_map(move |index| {
-        let place = section.record(index, stack::SIZE);
-        let word = |offset: u64| region.u32(place.wrapping_add(offset));
-        let live = region.i64(place.wrapping_add(stack::LIVE_BYTES));
-        let bytes = u64::try_from(live.load(Relaxed)).ok()?;
-        let is_ready = word(stack::READY).load(Acquire) == 1;
-        (is_ready && bytes > 0).then(|| Held {
-            bytes,
-            flags: word(stack::FLAGS).load(Relaxed),
-            kind: word(stack::KIND).load(Relaxed),
-            frames: word(stack::FRAMES).load(Relaxed),
-            depth: word(stack::DEPTH).load(Relaxed),
-        })
-    })
-}
-
-/// The lines that hold most, largest first; the rest of the array is empty.
-///
-/// The process has no more than `most`. Libraries map tens of mebibytes when they are imported and
-/// touch few of them: where more is recorded than there can be, mappings count for less.
-pub fn holders(black_box: &BoxWriter, most: u64) -> [Holder; MOST] {
-    let sum = |sum: u64, held: Held| sum.saturating_add(held.bytes);
-    let own = || stacks(black_box).filter(|held| held.flags & stack_flag::SHARED == 0);
-    let is_mapping = |held: &Held| stack_flag::is_plain_mapping(held.flags);
-    let mapped = own().filter(is_mapping).fold(0, sum);
-    let surplus = own().fold(0, sum).saturating_sub(most);
-    let touched = mapped.saturating_sub(surplus);
-    let mut found = [Holder::default(); MOST];
-    for held in stacks(black_box) {
-        let bytes = if is_mapping(&held) {
-            part(held.bytes, touched, mapped)
-        } else {
-            held.bytes
-        };
-        if bytes < SMALLEST || held.kind != StackKind::Python as u32 {
+    for index in 0..count {
+        let at = |offset: u64| section.record(index, stack::SIZE).wrapping_add(offset);
+        let live = region.i64(at(stack::LIVE_BYTES)).load(Relaxed);
+        let is_python = region.u32(at(stack::KIND)).load(Relaxed) == StackKind::Python as u32;
+        if live < SMALLEST || !is_python || region.u32(at(stack::READY)).load(Acquire) != 1 {
             continue;
         }
-        let (code, offset) = own_frame(black_box, held.frames, held.depth);
+        let bytes = (live as u64).saturating_sub(untouched.of(index as u32));
+        let first = region.u32(at(stack::FRAMES)).load(Relaxed);
+        let depth = region.u32(at(stack::DEPTH)).load(Relaxed);
+        let (code, offset) = own_frame(black_box, first, depth);
         let line = line_of(black_box, code, offset);
         add(&mut found, Holder { bytes, code, line });
     }
@@ -86,10 +54,24 @@ pub fn holders(black_box: &BoxWriter, most: u64) -> [Holder; MOST] {
     found
 }
 
-/// As much of `bytes` as `of` is of `whole`.
-fn part(bytes: u64, of: u64, whole: u64) -> u64 {
-    let product = u128::from(bytes).saturating_mul(u128::from(of));
-    product.checked_div(u128::from(whole)).unwrap_or(0) as u64
+/// Bytes that stacks mapped and never touched. Libraries map tens of mebibytes when they are
+/// imported, and use few of them.
+#[derive(Debug, Default)]
+pub struct Untouched([(u32, u64); LARGEST]);
+
+impl Untouched {
+    /// Asks the kernel about the largest of the mapped ranges.
+    pub fn in_ranges(ranges: &[Range; LARGEST]) -> Self {
+        Self(ranges.map(|range| {
+            let missing = residency::untouched(range.start, range.len());
+            (range.stack, missing.unwrap_or(0))
+        }))
+    }
+
+    fn of(&self, stack: u32) -> u64 {
+        let own = self.0.iter().filter(|(by, _)| *by == stack);
+        own.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
 }
 
 /// Largest first. The library's own sort may panic, on orders that are none.
@@ -207,16 +189,11 @@ mod tests {
         black_box.add_code(&code).unwrap()
     }
 
-    fn hold(black_box: &BoxWriter, frames: &[(outlive_record::write::CodeId, u32)], bytes: u64) {
-        hold_as(black_box, frames, bytes, 0);
-    }
-
-    fn hold_as(
+    fn hold(
         black_box: &BoxWriter,
         frames: &[(outlive_record::write::CodeId, u32)],
         bytes: u64,
-        flags: u32,
-    ) {
+    ) -> StackId {
         let facts = StackFacts {
             kind: StackKind::Python,
             thread: StringId(0),
@@ -229,9 +206,10 @@ mod tests {
             stack,
             bytes,
             request: bytes,
-            flags,
+            flags: 0,
             time: 1,
         });
+        stack
     }
 
     #[test]
@@ -243,7 +221,7 @@ mod tests {
         hold(&black_box, &[(own, 0)], 2 << 20);
         hold(&black_box, &[(library, 0)], 1 << 20);
         hold(&black_box, &[(own, 0)], 100);
-        let found = holders(&black_box, u64::MAX);
+        let found = holders(&black_box, &Untouched::default());
         let brief = found.map(|holder| (holder.bytes, holder.line));
         assert_eq!(brief[..3], [(7 << 20, 7), (1 << 20, 99), (0, 0)]);
         let mut file = [0; 64];
@@ -251,15 +229,17 @@ mod tests {
         assert_eq!(&file[..length], b"/home/train.py");
     }
     #[test]
-    fn mappings_hold_no_more_than_there_can_be() {
+    fn what_was_mapped_and_never_touched_is_not_held() {
         let black_box = BoxWriter::create(Region::leaked(4 << 20), &Identity::default());
         let import = code(&black_box, b"/home/train.py", 1);
         let load = code(&black_box, b"/home/train.py", 7);
-        hold_as(&black_box, &[(import, 0)], 80 << 20, stack_flag::MAPPED);
+        let mapped = hold(&black_box, &[(import, 0)], 80 << 20);
         hold(&black_box, &[(load, 0)], 50 << 20);
-        let brief = |most: u64| holders(&black_box, most).map(|one| (one.bytes >> 20, one.line));
-        assert_eq!(brief(u64::MAX)[..2], [(80, 1), (50, 7)]);
-        assert_eq!(brief(70 << 20)[..2], [(50, 7), (20, 1)]);
-        assert_eq!(brief(10 << 20)[..2], [(50, 7), (0, 0)]);
+        let mut untouched = Untouched::default();
+        untouched.0[3] = (mapped.0, 30 << 20);
+        untouched.0[5] = (mapped.0, 40 << 20);
+        let found = holders(&black_box, &untouched);
+        let brief = found.map(|holder| (holder.bytes >> 20, holder.line));
+        assert_eq!(brief[..3], [(50, 7), (10, 1), (0, 0)]);
     }
 }

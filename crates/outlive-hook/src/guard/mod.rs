@@ -369,15 +369,6 @@ pub fn own_resident(arena: &Arena, ledger: &Ledger) -> u64 {
     arena.guard.slot(ledger).map_or(0, |slot| slot.resident())
 }
 
-/// What this process has or was granted, as of now.
-pub fn own_use(arena: &Arena, ledger: &Ledger) -> u64 {
-    measure::measure(&arena.guard, ledger, 0);
-    let slot = arena.guard.slot(ledger);
-    slot.map_or(u64::MAX, |slot| {
-        slot.resident().saturating_add(slot.promised())
-    })
-}
-
 /// Lowers the budget while a block of this process runs; `None` or 0 ends it.
 pub fn tighten(arena: &Arena, ledger: &Ledger, limit: Option<u64>) {
     if let Some(slot) = arena.guard.slot(ledger) {

@@ -116,9 +116,8 @@ fn can_be_told(entered: &Entered, caller: usize) -> bool {
         return false;
     }
     if interpreter::is_going_down() {
-        // Python cannot be told any more. A library's own threads go on until it ends them, and
-        // have their errors reported to it.
-        return !entered.thread.is_python() && callers::is_known_allocator(caller);
+        // Python cannot be told any more. A library's own threads go on until it ends them.
+        return !interpreter::knows_thread() && callers::has_own_threads(caller);
     }
     if has_frames() {
         !callers::cannot_be_told(caller)

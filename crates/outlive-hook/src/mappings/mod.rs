@@ -13,6 +13,8 @@ pub use block::Range;
 use block::{Block, PER_BLOCK};
 
 const BLOCKS: usize = 1024;
+/// How many of the largest ranges are looked for.
+pub const LARGEST: usize = 32;
 
 /// The table; zeroed memory is an empty one.
 #[derive(Debug)]
@@ -83,7 +85,19 @@ impl MappingTable {
             .is_some()
     }
 
-    /// All ranges in order, for tests.
+    /// The largest of the ranges that are `wanted`; the rest of the array is empty.
+    pub fn largest(&self, wanted: impl Fn(&Range) -> bool) -> [Range; LARGEST] {
+        let mut found = [Range::default(); LARGEST];
+        self.each(|range| {
+            let least = found.iter_mut().min_by_key(|kept| kept.len());
+            if let Some(least) = least.filter(|least| least.len() < range.len() && wanted(&range)) {
+                *least = range;
+            }
+        });
+        found
+    }
+
+    /// All ranges in order.
     pub fn each(&self, mut visit: impl FnMut(Range)) {
         for place in 0..self.directory_len() {
             let Some(block) = self.block(place) else {
@@ -233,6 +247,22 @@ mod tests {
     use super::*;
     use crate::sys::testing::zeroed;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn the_largest_ranges_are_found_among_those_wanted() {
+        let table = zeroed::<MappingTable>();
+        for number in 1..=200_u64 {
+            let start = number << 20;
+            let end = start.wrapping_add(number);
+            let stack = number as u32;
+            assert!(table.insert(Range { start, end, stack }));
+        }
+        let mut found = table.largest(|range| range.stack != 199).map(|it| it.len());
+        found.sort_unstable();
+        let expected: Vec<u64> = (168..=200).filter(|it| *it != 199).collect();
+        assert_eq!(found[..], expected[..]);
+        assert_eq!(table.largest(|_| false), [Range::default(); LARGEST]);
+    }
 
     #[test]
     fn a_hole_splits_a_range() {

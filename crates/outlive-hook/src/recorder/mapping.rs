@@ -10,7 +10,7 @@ use super::{is_enabled, know_thread, watch_interpreter};
 use crate::arena::{self, Arena};
 use crate::attribution::stack_of_caller;
 use crate::guard;
-use crate::mappings::Range;
+use crate::mappings::{LARGEST, Range};
 use crate::sys::clock;
 use crate::sys::thread::{Entered, Thread, thread_id};
 
@@ -153,6 +153,18 @@ fn release_range(thread: &Thread, black_box: &BoxWriter, range: Range, left: i64
         stack,
         live,
     );
+}
+
+/// The largest ranges that count as held, each with the stack that mapped it.
+pub fn largest_mappings(arena: &Arena) -> [Range; LARGEST] {
+    let Some(_held) = arena.mapping_lock.lock(thread_id()) else {
+        return [Range::default(); LARGEST];
+    };
+    let found = arena.mappings.largest(|range| range.stack & RESERVED == 0);
+    found.map(|range| Range {
+        stack: range.stack & !ESTIMATED,
+        ..range
+    })
 }
 
 /// Whether this address lies in a recorded mapping.

@@ -6,7 +6,7 @@
 
 mod mapping;
 
-pub use mapping::{ARENA_SIZES, MappingKind, is_mapped, mapped, unmapped};
+pub use mapping::{ARENA_SIZES, MappingKind, is_mapped, largest_mappings, mapped, unmapped};
 
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;

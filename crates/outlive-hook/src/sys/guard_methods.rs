@@ -13,9 +13,10 @@ use super::c_library::symbol;
 use super::process::Cursor;
 use super::{guard_calls, interpreter, ledger, thread};
 use crate::arena::{self, Arena};
-use crate::guard::holders::{self, MOST};
+use crate::guard::holders::{self, MOST, Untouched};
 use crate::guard::measure::measure;
 use crate::guard::{self, sources, stop};
+use crate::recorder;
 
 /// The functions, by the names they have in Python.
 pub static METHODS: [Method; 13] = [
@@ -200,7 +201,7 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
     };
     let append = symbol(c"PyList_Append");
     let release = symbol(c"Py_DecRef");
-    let (Some((_, black_box)), Some(build)) = (arena::existing(), builder()) else {
+    let (Some((arena, black_box)), Some(build)) = (arena::existing(), builder()) else {
         return none();
     };
     // SAFETY: an empty list needs no further argument.
@@ -212,8 +213,8 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
     let release: unsafe extern "C" fn(Object) = unsafe { transmute(release) };
     // SAFETY: the C API keeps this signature.
     let append: Append = unsafe { transmute(append) };
-    let most = present().map_or(u64::MAX, |(arena, ledger)| guard::own_use(arena, ledger));
-    let found = holders::holders(black_box, most);
+    let untouched = Untouched::in_ranges(&recorder::largest_mappings(arena));
+    let found = holders::holders(black_box, &untouched);
     let wanted = usize::try_from(count).unwrap_or(0).min(MOST);
     for holder in found.iter().take(wanted).filter(|holder| holder.bytes > 0) {
         let mut file = [0_u8; 1024];

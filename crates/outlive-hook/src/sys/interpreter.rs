@@ -92,9 +92,17 @@ pub fn is_going_down() -> bool {
 /// The calling thread's state, or 0: reads a thread-local of the interpreter.
 #[inline]
 pub fn this_thread_state() -> usize {
-    let Some(symbols) = SYMBOLS.get().filter(|symbols| !is_finalizing(symbols)) else {
-        return 0;
-    };
+    let symbols = SYMBOLS.get().filter(|symbols| !is_finalizing(symbols));
+    symbols.map_or(0, state_in)
+}
+
+/// Whether the calling thread has a state, though it may not be looked at any more.
+pub fn knows_thread() -> bool {
+    SYMBOLS.get().is_some_and(|symbols| state_in(symbols) != 0)
+}
+
+#[inline]
+fn state_in(symbols: &Symbols) -> usize {
     // SAFETY: the symbol has this signature in all versions from 3.9 to 3.14.
     let function: unsafe extern "C" fn() -> usize = unsafe { transmute(symbols.this_thread_state) };
     // SAFETY: documented to need neither the GIL nor an initialised interpreter.
