@@ -19,6 +19,7 @@ SAID = {
     "objects_in_one_call": (b"caught\n", 512 * MIB),
     "limit_lowered": (b"caught\n", 1024 * MIB),
     "two_at_once": (b"[0, 0]\n", 512 * MIB),
+    "holders_of_mappings": (b"['written_mapping']\n", 256 * MIB),
     "growth_beside_a_watcher": (b"stopped in time True\n", 1024 * MIB),
     "collector_and_shared_pages": (b"True True\n", 256 * MIB),
     "reservation_of_the_dead": (b"got 350\n", 512 * MIB),

@@ -199,6 +199,27 @@ def growth_beside_a_watcher():
     os.kill(stopped, 9)
 
 
+def written_mapping():
+    mapping = mmap.mmap(-1, 60 * MIB, mmap.MAP_PRIVATE)
+    mapping.write(b"1" * (60 * MIB))
+    return mapping
+
+
+def empty_mapping():
+    return mmap.mmap(-1, 80 * MIB, mmap.MAP_PRIVATE)
+
+
+def holders_of_mappings():
+    """Only what has pages is held."""
+    kept = [written_mapping(), empty_mapping()]
+    try:
+        while True:
+            kept.append(bytes(100_000))
+    except MemoryError as error:
+        named = [place.rpartition(" ")[2] for _, place in error.holders]
+        print([name for name in named if name.endswith("_mapping")])
+
+
 def is_frozen():
     # The interpreter itself keeps some hundred objects from the collector.
     return gc.get_freeze_count() > 2000

@@ -8,10 +8,10 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use outlive_record::ledger::{Ledger, Measurement, Slot};
 
+use super::GuardState;
 use super::callers;
 use super::fresh::{Change, Fresh, FreshTable};
 use super::sources::{self, Own, Promised};
-use super::{GuardState, stop};
 use crate::sys::thread::thread_id;
 use crate::sys::{clock, process, residency};
 
@@ -53,7 +53,7 @@ pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement 
         source: room.source,
         time,
     };
-    ledger.publish(granted, usable(&measured, wanted), &measured);
+    ledger.publish(granted, usable(measured.headroom, wanted), &measured);
     measured
 }
 
@@ -67,22 +67,14 @@ pub fn recent(state: &GuardState, ledger: &Ledger) -> Measurement {
     }
 }
 
-/// How much may be granted before somebody comes by again: half of what is left. When that is
-/// short, every recorded event is looked at beside.
-fn usable(measured: &Measurement, wanted: u64) -> i64 {
-    let headroom = measured.headroom;
+/// How much may be granted before somebody comes by again: what is wanted, if it fits, and half of
+/// what is left then. Others may get something while this is measured, and it still has to fit.
+fn usable(headroom: i64, wanted: u64) -> i64 {
     let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-    // Others may get something while this is measured, and it still has to fit then.
-    let rest = headroom.saturating_sub(wanted);
-    let least = if rest >= 0 {
-        wanted.saturating_add(rest / 2)
-    } else {
-        0
-    };
-    if headroom < stop::line(measured.budget) {
-        least.min(headroom)
-    } else {
-        least.max(headroom / 2)
+    match headroom.saturating_sub(wanted) {
+        rest @ 0.. => wanted.saturating_add(rest / 2),
+        _ if headroom > 0 => headroom / 2,
+        _ => headroom,
     }
 }
 
@@ -137,5 +129,21 @@ pub fn bury_the_dead(ledger: &Ledger) {
         if pid != 0 && pid != own && slot.promised() > 0 && !process::has_memory(pid) {
             slot.vacate(pid);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_is_usable_if_it_fits_and_half_of_the_rest() {
+        assert_eq!(usable(400, 0), 200);
+        assert_eq!(usable(400, 300), 350);
+        assert_eq!(usable(400, 400), 400);
+        assert_eq!(usable(400, 401), 200);
+        assert_eq!(usable(400, u64::MAX), 200);
+        assert_eq!(usable(0, 0), 0);
+        assert_eq!(usable(-5, 0), -5);
     }
 }
