@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
-from outlive import _hook, _limit
+from outlive import _attach, _hook, _limit
 from outlive._usage import usage
 
 # The limits in force in this process. Appending and removing are single steps of the interpreter.
@@ -15,6 +15,9 @@ _threads = threading.local()
 
 def guard(limit: int | str) -> Guard:
     """Lowers the budget: for the rest of the process, or for a `with` block.
+
+    A process that runs without the guard gets it first, with the black box, and keeps both until
+    it ends.
 
     The limit is on what the whole program uses, its other processes included; requests of this
     process are refused and its growth is stopped above it. Of several limits the lowest holds, and
@@ -27,10 +30,11 @@ def guard(limit: int | str) -> Guard:
         The limit, in force already. As a context manager it ends with the block.
 
     Raises:
-        NotGuarded: This process runs without the guard.
+        NotGuarded: This process runs without the guard, and cannot be given it.
+        CommandError: The `outlive` program is missing or failed.
         ValueError: The limit makes no sense, or is below what is in use.
     """
-    _hook.function("tighten", "outlive.guard")
+    _attach.attach()
     now = usage()
     count = _limit.limit_bytes(limit, now.budget)
     _limit.refuse_below(limit, count, now.use)

@@ -114,6 +114,20 @@ impl LiveTable {
         false
     }
 
+    /// Looks a block up and leaves it where it is.
+    pub fn find(&self, address: usize) -> Option<Block> {
+        if address == 0 {
+            return None;
+        }
+        let spread = spread(address);
+        let home = (spread >> (64 - LINE_BITS)) as usize;
+        (0..NEAR_WINDOW)
+            .find_map(|step| self.near_line(spread, step).find(address))
+            .or_else(|| {
+                (0..WINDOW).find_map(|step| self.lines.get(wrap(home, step))?.find(address))
+            })
+    }
+
     /// Takes a block out.
     pub fn remove(&self, address: usize) -> Option<Block> {
         if address == 0 {
@@ -177,6 +191,15 @@ impl Line {
         })
     }
 
+    fn find(&self, address: usize) -> Option<Block> {
+        let mut entries = self.0.iter();
+        let entry = entries.find(|entry| entry.address.load(Acquire) == address as u64)?;
+        let block = entry.block.load(Acquire);
+        // Freed meanwhile, it may be somebody else's.
+        let is_still = entry.address.load(Acquire) == address as u64;
+        is_still.then_some(Block::unpack(block))
+    }
+
     /// Takes a block out. A double free in the program races here; only one of the two gets it.
     #[inline]
     fn take(&self, address: usize) -> Option<Block> {
@@ -209,6 +232,8 @@ mod tests {
     fn what_goes_in_comes_out_once() {
         let table = zeroed::<LiveTable>();
         assert!(table.insert(0x7F00_0010, Block::new(7, 4096, true)));
+        assert_eq!(table.find(0x7F00_0010), Some(Block::new(7, 4096, true)));
+        assert_eq!(table.find(0x7F00_0020), None);
         assert_eq!(table.remove(0x7F00_0010), Some(Block::new(7, 4096, true)));
         assert_eq!(table.remove(0x7F00_0010), None);
         assert!(table.is_empty());

@@ -25,6 +25,13 @@ pub enum Command {
     Why(WhyArguments),
     /// List the runs that are kept
     List(ListArguments),
+    /// Set Outlive up for the programs of this Python environment
+    Setup(SetupArguments),
+    /// Check that everything is in place, and say what is missing
+    Doctor(DoctorArguments),
+    /// Watch a program that runs already and has loaded the hook itself
+    #[command(hide = true)]
+    Watch(WatchArguments),
 }
 
 /// Arguments of `outlive run`.
@@ -61,6 +68,9 @@ pub struct RunArguments {
     /// Print nothing at all
     #[arg(short, long)]
     pub quiet: bool,
+    /// For programs that start others
+    #[command(flatten)]
+    pub starter: StarterArguments,
     /// The program and its arguments; a Python file, or `-m` and a module
     #[arg(
         value_name = "COMMAND",
@@ -69,6 +79,25 @@ pub struct RunArguments {
         allow_hyphen_values = true
     )]
     pub command: Vec<OsString>,
+}
+
+/// What a program that starts others, such as a notebook server, asks of `outlive run`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct StarterArguments {
+    /// End the program when the process that started Outlive is gone
+    #[arg(long, hide = true)]
+    pub with_parent: bool,
+    /// Write a line of JSON that names the run to this descriptor
+    #[arg(long, value_name = "NUMBER", hide = true)]
+    pub announce_fd: Option<i32>,
+    /// The kernel's adjustment of the program's out-of-memory score
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        hide = true,
+        allow_negative_numbers = true
+    )]
+    pub oom_score_adj: Option<i32>,
 }
 
 /// Arguments of `outlive why`.
@@ -100,6 +129,58 @@ pub struct ListArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// Arguments of `outlive setup`.
+#[derive(Debug, Args)]
+pub struct SetupArguments {
+    /// For what
+    pub target: Target,
+    /// Take back what an earlier set-up wrote
+    #[arg(long)]
+    pub undo: bool,
+    /// Only say what would be written
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `outlive doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// What to check
+    pub target: Target,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// What Outlive can be set up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// All Python kernels of this environment
+    Jupyter,
+}
+
+/// Arguments of `outlive watch`.
+#[derive(Debug, Args)]
+pub struct WatchArguments {
+    /// The program
+    pub pid: u32,
+    /// As of `outlive run`
+    #[arg(long, default_value = "auto", value_parser = limit::parse, allow_negative_numbers = true)]
+    pub limit: Limit,
+    /// As of `outlive run`
+    #[arg(long)]
+    pub allow_sparse: bool,
+    /// As of `outlive run`
+    #[arg(long)]
+    pub no_guard: bool,
+    /// As of `outlive run`
+    #[arg(long, default_value = "32MiB", value_parser = parse_box_size)]
+    pub box_size: u64,
+    /// Stay in this process instead of going on in one that is nobody's child
+    #[arg(long)]
+    pub stay: bool,
 }
 
 /// How to print a result.

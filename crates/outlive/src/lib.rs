@@ -13,6 +13,7 @@ pub mod json;
 pub mod limit;
 mod local_time;
 mod peak;
+mod prepared;
 pub mod printer;
 mod sources;
 pub mod store;
@@ -43,6 +44,9 @@ pub fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(&run),
         Command::Why(why) => commands::why::run(&why),
         Command::List(list) => commands::list::run(&list),
+        Command::Watch(watch) => commands::watch::run(&watch),
+        Command::Setup(setup) => commands::jupyter::setup(&setup),
+        Command::Doctor(doctor) => commands::jupyter::doctor(&doctor),
     };
     match ending {
         Ok(ending) => ending.into_exit_code(),

@@ -38,6 +38,17 @@ class Interpreter:
         shutil.copy(script, copy)
         if not self.root:
             return lab.hooked(self.executable, copy, *arguments)
+        return self._in_root(lab, copy, arguments, [f"LD_PRELOAD=/mnt/{paths.HOOK_NAME}"])
+
+    def unhooked(self, lab, script):
+        """Runs a script of the lab's folder that gets the hook's path, and loads it itself."""
+        if not self.root:
+            environment = lab.hooked_environment()
+            environment.pop("LD_PRELOAD")
+            return lab.bare(self.executable, script, paths.hook(), env=environment)
+        return self._in_root(lab, script, [f"/mnt/{paths.HOOK_NAME}"], [])
+
+    def _in_root(self, lab, copy, arguments, more):
         shutil.copy(paths.hook(), lab.folder / paths.HOOK_NAME)
         enter = (
             f'mount --bind "{lab.folder}" "{self.root}/mnt" && '
@@ -45,7 +56,7 @@ class Interpreter:
         )
         lab.run_folder.mkdir(exist_ok=True)
         settings = [
-            f"LD_PRELOAD=/mnt/{paths.HOOK_NAME}",
+            *more,
             f"OUTLIVE_RUN_DIR=/mnt/{lab.run_folder.name}",
             f"OUTLIVE_BOX_SIZE={4 << 20}",
             "LC_ALL=C.UTF-8",

@@ -7,6 +7,7 @@ use outlive_record::layout::{SECTION_HEADER, SectionKind, code, frame, stack};
 use outlive_record::lines::line_at;
 use outlive_record::write::BoxWriter;
 
+use crate::live::Block;
 use crate::mappings::{LARGEST, Range};
 use crate::python::origin::is_library;
 use crate::sys::residency;
@@ -44,14 +45,44 @@ pub fn holders(black_box: &BoxWriter, untouched: &Untouched) -> [Holder; MOST] {
             continue;
         }
         let bytes = (live as u64).saturating_sub(untouched.of(index as u32));
-        let first = region.u32(at(stack::FRAMES)).load(Relaxed);
-        let depth = region.u32(at(stack::DEPTH)).load(Relaxed);
-        let (code, offset) = own_frame(black_box, first, depth);
-        let line = line_of(black_box, code, offset);
+        let (code, line) = place_of(black_box, index);
         add(&mut found, Holder { bytes, code, line });
     }
     sort(&mut found);
     found
+}
+
+/// The line that holds a block of a stack; nothing for one without Python frames.
+pub fn holder_of(black_box: &BoxWriter, block: Block) -> Option<Holder> {
+    let section = black_box.layout().section(SectionKind::Stacks);
+    let index = u64::from(block.stack);
+    if index >= section.capacity(stack::SIZE) {
+        return None;
+    }
+    let word = |offset: u64| {
+        let place = section.record(index, stack::SIZE).wrapping_add(offset);
+        black_box.region().u32(place).load(Acquire)
+    };
+    let is_python = word(stack::KIND) == StackKind::Python as u32 && word(stack::READY) == 1;
+    is_python.then(|| {
+        let (code, line) = place_of(black_box, index);
+        Holder {
+            bytes: block.bytes,
+            code,
+            line,
+        }
+    })
+}
+
+/// Code object and line of a stack that is complete.
+fn place_of(black_box: &BoxWriter, index: u64) -> (u32, u32) {
+    let section = black_box.layout().section(SectionKind::Stacks);
+    let word = |offset: u64| {
+        let place = section.record(index, stack::SIZE).wrapping_add(offset);
+        black_box.region().u32(place).load(Relaxed)
+    };
+    let (code, offset) = own_frame(black_box, word(stack::FRAMES), word(stack::DEPTH));
+    (code, line_of(black_box, code, offset))
 }
 
 /// Bytes that stacks mapped and never touched. Libraries map tens of mebibytes when they are

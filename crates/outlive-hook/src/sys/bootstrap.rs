@@ -221,6 +221,8 @@ pub unsafe fn item(dictionary: Object, name: &CStr) -> Object {
 
 /// The namespace, made now if it was not made before. The caller holds the GIL.
 pub fn namespace() -> Object {
+    // In a process that loaded us a moment ago nothing may have been recorded yet.
+    python::try_verify();
     install_now();
     NAMESPACE.load(Relaxed)
 }

@@ -6,6 +6,8 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::{loaded, slots};
+
 /// The calling thread's `errno`.
 pub fn errno() -> i32 {
     // SAFETY: the C library gives a valid address for each thread.
@@ -26,6 +28,14 @@ pub fn symbol(name: &CStr) -> *mut c_void {
 
 /// Address of the symbol that would have been used if this library were not here.
 pub fn next_symbol(name: &CStr) -> *mut c_void {
+    if loaded::came_late() {
+        // What everybody uses. What the loader would call "next" is behind us in our own list of
+        // libraries, and may be another.
+        let shown = slots::behind(symbol(name) as usize, name);
+        if shown != 0 {
+            return shown as *mut c_void;
+        }
+    }
     // SAFETY: as above; the caller is this library, so "next" means behind it.
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }

@@ -7,23 +7,25 @@ use core::mem::transmute;
 use core::sync::atomic::Ordering::Relaxed;
 
 use outlive_record::ledger::{Ledger, MAX_FOLDER, Source};
+use outlive_record::write::BoxWriter;
 
 use super::bootstrap::{Method, Object, none};
 use super::c_library::symbol;
 use super::process::Cursor;
 use super::{guard_calls, interpreter, ledger, thread};
 use crate::arena::{self, Arena};
-use crate::guard::holders::{self, MOST, Untouched};
+use crate::guard::holders::{self, Holder, MOST, Untouched};
 use crate::guard::measure::measure;
 use crate::guard::{self, sources, stop};
 use crate::recorder;
 
 /// The functions, by the names they have in Python.
-pub static METHODS: [Method; 13] = [
+pub static METHODS: [Method; 14] = [
     Method::new(c"_measure", measured),
     Method::new(c"_tighten", tighten),
     Method::new(c"_sparse", sparse),
     Method::new(c"_holders", held),
+    Method::new(c"_holder_of", holder_of),
     Method::new(c"_last", last),
     Method::new(c"_explained", explained),
     Method::new(c"_arrived", arrived),
@@ -193,6 +195,41 @@ unsafe extern "C" fn sparse(_: Object, arguments: Object) -> Object {
     none()
 }
 
+/// A holder as `(bytes, file, line, function)`, the texts as bytes.
+fn tuple(build: Build, black_box: &BoxWriter, holder: &Holder) -> Object {
+    let mut file = [0_u8; 1024];
+    let file_length = holders::file_of(black_box, holder.code, &mut file);
+    let mut name = [0_u8; 256];
+    let name_length = holders::name_of(black_box, holder.code, &mut name);
+    end_text(&mut file, file_length);
+    end_text(&mut name, name_length);
+    // SAFETY: a value for each unit of the format; `y` takes NUL-ended bytes.
+    unsafe {
+        build(
+            c"(Lyiy)".as_ptr(),
+            holder.bytes,
+            file.as_ptr(),
+            holder.line as c_int,
+            name.as_ptr(),
+        )
+    }
+}
+
+/// `_holder_of(address)`: who acquired the block that begins there, if it was recorded.
+unsafe extern "C" fn holder_of(_: Object, arguments: Object) -> Object {
+    let Some(address) = number(arguments) else {
+        return core::ptr::null_mut();
+    };
+    let (Some((arena, black_box)), Some(build)) = (arena::existing(), builder()) else {
+        return none();
+    };
+    let block = arena.live.find(address as usize);
+    match block.and_then(|block| holders::holder_of(black_box, block)) {
+        Some(holder) => tuple(build, black_box, &holder),
+        None => none(),
+    }
+}
+
 /// `_holders(count)`: a list of bytes, file, line, function.
 unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
     type Append = unsafe extern "C" fn(Object, Object) -> c_int;
@@ -217,22 +254,7 @@ unsafe extern "C" fn held(_: Object, arguments: Object) -> Object {
     let found = holders::holders(black_box, &untouched);
     let wanted = usize::try_from(count).unwrap_or(0).min(MOST);
     for holder in found.iter().take(wanted).filter(|holder| holder.bytes > 0) {
-        let mut file = [0_u8; 1024];
-        let file_length = holders::file_of(black_box, holder.code, &mut file);
-        let mut name = [0_u8; 256];
-        let name_length = holders::name_of(black_box, holder.code, &mut name);
-        end_text(&mut file, file_length);
-        end_text(&mut name, name_length);
-        // SAFETY: a value for each unit of the format; `y` takes NUL-ended bytes.
-        let entry = unsafe {
-            build(
-                c"(Lyiy)".as_ptr(),
-                holder.bytes,
-                file.as_ptr(),
-                holder.line as c_int,
-                name.as_ptr(),
-            )
-        };
+        let entry = tuple(build, black_box, holder);
         if entry.is_null() {
             return entry;
         }

@@ -15,6 +15,7 @@ pub mod interpreter;
 pub mod kernel;
 pub mod ledger;
 pub mod library;
+pub mod loaded;
 pub mod map;
 pub mod once;
 pub mod peek;
@@ -22,6 +23,7 @@ pub mod process;
 pub mod real;
 pub mod residency;
 pub mod signal;
+pub mod slots;
 pub mod stack;
 #[cfg(test)]
 pub mod testing;

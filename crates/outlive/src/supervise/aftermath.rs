@@ -67,7 +67,7 @@ impl Recorder {
     }
 
     fn note_survivors(&mut self, witness: Option<u32>, now: u64) {
-        let survivors: Vec<u32> = tree::descendants(self.facts.supervisor.pid, witness)
+        let survivors: Vec<u32> = tree::descendants(self.ancestor, witness)
             .into_iter()
             .filter(|pid| process::Stat::of(*pid).is_some_and(|stat| !stat.has_ended()))
             .collect();

@@ -7,6 +7,7 @@
 //! with the rest.
 
 mod aftermath;
+pub mod beside;
 mod cgroup;
 mod cgroup_files;
 mod cgroup_meter;
@@ -23,6 +24,7 @@ pub(crate) mod late;
 mod log_words;
 mod machine;
 mod pace;
+mod parent_watch;
 mod process;
 pub mod prune;
 mod recorder;
@@ -42,13 +44,15 @@ use std::process::Command;
 use outlive_diagnose::facts::{EndStatus, RunFacts};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, set_child_subreaper, setrlimit,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, setrlimit,
 };
 
 pub(crate) use process::is_alive;
 
 use crate::store::StoredRun;
 use guard::Guard;
+use parent_watch::ParentWatch;
 use recorder::Recorder;
 use signals::Relay;
 use witness::Witness;
@@ -64,6 +68,15 @@ pub struct Plan<'a> {
     pub remarks: Vec<String>,
     /// The guard, unless there is to be none.
     pub guard: Option<Guard>,
+}
+
+/// How the program is tied to whoever started Outlive; nothing by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ties {
+    /// The program is ended when the parent of this process is gone.
+    pub with_parent: bool,
+    /// How willingly the kernel kills the program when memory runs out.
+    pub oom_score_adj: Option<i32>,
 }
 
 /// A program that has ended.
@@ -82,8 +95,13 @@ pub struct Outcome {
 pub fn supervise(
     command: &mut Command,
     plan: Option<Plan<'_>>,
+    ties: Ties,
     chore: impl FnOnce(),
 ) -> io::Result<Outcome> {
+    if let Some(adjustment) = ties.oom_score_adj {
+        spawn::with_oom_score(command, adjustment);
+    }
+    let parent = ties.with_parent.then(ParentWatch::begin);
     // Orphans of the tree become our children, and so can be seen and waited for.
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
     let recorder = plan.map(|plan| {
@@ -93,7 +111,7 @@ pub fn supervise(
         }
         recorder
     });
-    let mut supervisor = Supervisor::start(command, recorder)?;
+    let mut supervisor = Supervisor::start(command, recorder, parent)?;
     chore();
     let status = loop {
         if let Some(status) = supervisor.turn() {
@@ -111,10 +129,15 @@ struct Supervisor {
     root_pidfd: OwnedFd,
     relay: Relay,
     recorder: Option<Recorder>,
+    parent: Option<ParentWatch>,
 }
 
 impl Supervisor {
-    fn start(command: &mut Command, mut recorder: Option<Recorder>) -> io::Result<Self> {
+    fn start(
+        command: &mut Command,
+        mut recorder: Option<Recorder>,
+        parent: Option<ParentWatch>,
+    ) -> io::Result<Self> {
         // The witness first: it must be there when the first signal is caught. Then the handlers:
         // a program that runs already must not lose its supervisor to a signal.
         let mut relay = Relay::install(Witness::start().ok())?;
@@ -130,6 +153,7 @@ impl Supervisor {
             root_pidfd,
             relay,
             recorder,
+            parent,
         })
     }
 
@@ -137,6 +161,9 @@ impl Supervisor {
     fn turn(&mut self) -> Option<EndStatus> {
         let ended = self.wait();
         let now = clock::monotonic();
+        if let Some(signal) = self.parent.as_mut().and_then(|parent| parent.look(now)) {
+            self.leave_with_parent(signal);
+        }
         let has_child_ended = self.relay.receive(now);
         for decision in self.relay.decide(now, self.root_pidfd.as_fd()) {
             if let Some(recorder) = &mut self.recorder {
@@ -167,6 +194,7 @@ impl Supervisor {
         let due = [
             self.relay.due_at(now),
             self.recorder.as_ref().map(Recorder::due_at),
+            self.parent.as_ref().map(|_| now + parent_watch::LOOK_EVERY),
         ];
         let timeout = due
             .into_iter()
@@ -189,6 +217,15 @@ impl Supervisor {
             .filter(|(_, fd)| !fd.revents().is_empty())
             .map(|(place, _)| place)
             .collect()
+    }
+
+    /// Nobody is left to talk to the program.
+    fn leave_with_parent(&mut self, signal: Signal) {
+        let _ = pidfd_send_signal(&self.root_pidfd, signal);
+        if let Some(recorder) = &mut self.recorder {
+            let remark = "Ended by Outlive: the process that started it was gone";
+            recorder.remark(remark);
+        }
     }
 
     /// Waits for every child that has ended: the program, adopted orphans, the witness.

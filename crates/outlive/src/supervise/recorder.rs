@@ -47,6 +47,8 @@ pub(super) struct Recorder {
     /// Whether boxes may have been replaced, and when that was last looked at.
     pub(super) replaced_boxes: (bool, u64),
     pub(super) ended_boxes: EndedBoxes,
+    /// What descends from it belongs to the run: the supervisor, or the program it watches.
+    pub(super) ancestor: u32,
     pub(super) witness: Option<u32>,
     pub(super) is_changed: bool,
     /// No process of the tree that was waited for was ever larger, bytes.
@@ -85,6 +87,7 @@ impl Recorder {
         machine::look_at_shared_memory(&mut facts.shared_memory);
         let kernel_log = KernelLog::open(&mut facts.kernel_log);
         Self {
+            ancestor: facts.supervisor.pid,
             facts,
             directory: run.directory.clone(),
             meter: CgroupMeter::open(&chain),
@@ -130,6 +133,17 @@ impl Recorder {
         self.write();
     }
 
+    /// A program that was there before is watched from now on.
+    pub(super) fn joined(&mut self, root: u32) {
+        self.ancestor = root;
+        self.started(root, None);
+    }
+
+    /// Whether a process lives, as far as is known.
+    pub(super) fn is_watching(&self, pid: u32) -> bool {
+        self.alive.iter().any(|watched| watched.id.pid == pid)
+    }
+
     /// When [`Self::tick`] wants to be called.
     pub(super) fn due_at(&self) -> u64 {
         let sample = self.schedule.next_sample_at;
@@ -154,6 +168,14 @@ impl Recorder {
             self.facts.group_signals.push(entry);
         }
         self.is_changed = true;
+    }
+
+    /// Adds a remark, once.
+    pub(super) fn remark(&mut self, text: &str) {
+        if !self.facts.remarks.iter().any(|known| known == text) {
+            self.facts.remarks.push(text.to_owned());
+            self.is_changed = true;
+        }
     }
 
     /// Processes at these places of [`Self::pidfds`] have ended; zombies are still there. True
@@ -241,7 +263,7 @@ impl Recorder {
     /// Starts to watch a process, unless it is watched already, or was until it ended: one that
     /// nobody waits for stays visible.
     pub(super) fn watch(&mut self, pid: u32, now: u64) {
-        if self.alive.iter().any(|watched| watched.id.pid == pid) || self.has_seen_end_of(pid) {
+        if self.is_watching(pid) || self.has_seen_end_of(pid) {
             return;
         }
         if let Some((watched, facts)) = Watched::begin(pid, self.facts.processes.len(), now) {

@@ -122,7 +122,7 @@ impl Recorder {
 
     fn find_processes(&mut self, now: u64) {
         let began = clock::monotonic();
-        for pid in tree::descendants(self.facts.supervisor.pid, self.witness) {
+        for pid in tree::descendants(self.ancestor, self.witness) {
             self.watch(pid, now);
         }
         self.schedule.tree.spent(began, clock::monotonic());

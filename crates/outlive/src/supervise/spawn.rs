@@ -5,9 +5,10 @@
     reason = "signal masks, dispositions and one ioctl have no safe interface"
 )]
 
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::ptr;
@@ -70,6 +71,36 @@ pub(super) fn program(command: &mut Command, caught: Vec<i32>, ignored: u64) -> 
     // nor takes locks.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
+}
+
+/// Has the program start with this adjustment of its out-of-memory score, as far as it may.
+pub(super) fn with_oom_score(command: &mut Command, adjustment: i32) {
+    let text = adjustment.to_string();
+    let write = move || {
+        // SAFETY: a NUL-ended path; between fork and exec this is one system call.
+        let file = unsafe { libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY) };
+        if file >= 0 {
+            // A program that may not raise its score runs all the same.
+            // SAFETY: the text is owned by the closure and as long as its length says.
+            unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
+            // SAFETY: opened above, and used by nobody else.
+            unsafe { libc::close(file) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes only system calls.
+    unsafe { command.pre_exec(write) };
+}
+
+/// Takes over a descriptor that this process was started with, so that nobody inherits it.
+pub fn take_descriptor(number: i32) -> Option<File> {
+    // SAFETY: asks about a number and changes nothing.
+    let is_open = unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0;
+    // Those below are the program's.
+    (is_open && number > libc::STDERR_FILENO).then(|| {
+        // SAFETY: it is open, and whoever started us named it for this use alone.
+        unsafe { File::from_raw_fd(number) }
+    })
 }
 
 /// Starts the witness: every signal blocked from its first instruction on.

@@ -18,7 +18,8 @@ pub mod processes;
 pub mod signals;
 
 use super::{
-    altstack, c_library, guard_calls, interpreter, ledger, library, real, residency, signal,
+    altstack, c_library, guard_calls, interpreter, ledger, library, loaded, real, residency,
+    signal, slots,
 };
 use crate::{arena, config, recorder};
 
@@ -50,5 +51,8 @@ extern "C" fn construct() {
     recorder::decide(true);
     if arena::recording().is_some() {
         signal::install();
+        if loaded::came_late() {
+            slots::begin();
+        }
     }
 }

@@ -1,0 +1,55 @@
+"""Puts the hook into process after process while their threads allocate and load libraries.
+
+Arguments: the hook, a folder for boxes, how many processes, the library of busy threads, and
+libraries to load and unload. Prints how many ended well.
+"""
+
+import ctypes
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+PATIENCE = 0.02
+
+
+def one_round(hook, busy, libraries):
+    """In a process of its own: its exit code says how it went."""
+    threads = ctypes.CDLL(busy)
+    paths = (ctypes.c_char_p * len(libraries))(*(path.encode() for path in libraries))
+    threads.begin(paths, len(libraries))
+    time.sleep(0.002)
+    ctypes.CDLL(hook, mode=ctypes.RTLD_GLOBAL)
+    before = threads.done()
+    for path in libraries:
+        library = ctypes.CDLL(path)
+        library.take.restype = ctypes.c_void_p
+        library.give.argtypes = [ctypes.c_void_p]
+        library.give(library.take(ctypes.c_size_t(300_000)))
+    time.sleep(PATIENCE)
+    is_alive = threads.done() > before
+    # Without Python's own end, which is not what is tested here.
+    os._exit(0 if threads.end() == 0 and is_alive else 1)
+
+
+def main():
+    hook, folder, count, busy, *libraries = sys.argv[1:]
+    os.environ["OUTLIVE_RUN_DIR"] = folder
+    os.environ["OUTLIVE_BOX_SIZE"] = str(4 << 20)
+    good = 0
+    for number in range(int(count)):
+        pid = os.fork()
+        if pid == 0:
+            one_round(hook, busy, libraries)
+        _, status = os.waitpid(pid, 0)
+        if status == 0:
+            good += 1
+        else:
+            print(f"round {number}: wait status {status}", file=sys.stderr)
+        for box in Path(folder).iterdir():
+            shutil.rmtree(box) if box.is_dir() else box.unlink()
+    print(good)
+
+
+main()
