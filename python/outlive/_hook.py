@@ -26,7 +26,7 @@ def function(name: str, purpose: str) -> Callable[..., Any]:
     if found is None:
         message = (
             f"`{purpose}` needs the guard, and this process runs without it\n"
-            "hint: start it with `outlive run -- python …`, and without `--no-guard`"
+            "hint: call `outlive.guard` first, or start it with `outlive run -- python …`"
         )
         raise NotGuarded(message)
     return found

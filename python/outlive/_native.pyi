@@ -231,6 +231,9 @@ class Recording:
     @property
     def stderr_tail(self) -> str:
         """The last bytes that went to standard error, as far as the recorder saw them."""
+    @property
+    def notes(self) -> list[str]:
+        """What the recorder has to say about itself, oldest first."""
 
 def read(path: str | PathLike[str]) -> Recording:
     """Reads a black box.
@@ -245,6 +248,19 @@ def read(path: str | PathLike[str]) -> Recording:
         OSError: The file cannot be opened.
         NotABlackBoxError: The file is not a black box.
         FormatTooNewError: The box was written by a later version of Outlive.
+    """
+
+def ledger(path: str | PathLike[str]) -> dict[str, Any] | None:
+    """Reads the ledger of a run that goes on, from any process.
+
+    Args:
+        path: The run's folder.
+
+    Returns:
+        The last measurement by name: `use`, `budget`, `headroom` (negative when the tree is over
+        its budget), `source` (what sets the budget, in the guard's words), `limit` (`--limit` or
+        `None`), `measured_ns` (`CLOCK_MONOTONIC`), and how many `refusals` and `stops` there were.
+        `None` where there is no ledger, or nobody has measured yet.
     """
 
 def hook_namespace() -> dict[str, Callable[..., Any]] | None:

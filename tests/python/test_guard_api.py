@@ -89,15 +89,16 @@ def test_a_container_of_the_second_version_sees_its_own_group_at_the_mount_point
 
 
 def test_without_the_guard_one_line_says_how_to_get_it(lab):
-    hint = "hint: start it with `outlive run -- python …`, and without `--no-guard`"
-    expected = [
-        f"`outlive.{name}` needs the guard, and this process runs without it\n{hint}"
-        for name in ("guard", "sparse")
-    ]
-    assert answer(lab.bare(sys.executable, CALLS, "not_guarded")) == expected
-    assert issubclass(outlive.NotGuarded, outlive.OutliveError)
+    hint = "hint: call `outlive.guard` first, or start it with `outlive run -- python …`"
+    sparse = f"`outlive.sparse` needs the guard, and this process runs without it\n{hint}"
+    recorded = (
+        "This process is recorded and not guarded\n"
+        "hint: start it without `--no-guard`, or without `outlive run`"
+    )
     command = [sys.executable, CALLS, "not_guarded"]
-    assert answer(lab.supervised(*command, flags=["--no-guard"])) == expected
+    assert answer(lab.bare(*command)) == [sparse]
+    assert answer(lab.supervised(*command, flags=["--no-guard"])) == [sparse, recorded]
+    assert issubclass(outlive.NotGuarded, outlive.OutliveError)
 
 
 # The exception.

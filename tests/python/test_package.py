@@ -1,15 +1,18 @@
 """The installed package: the command, `python -m outlive`, and the Python interface."""
 
+import ast
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import outlive
+from outlive import _native
 from support.paths import SCRIPTS
 
 # A size that nothing else asks for, to find the line again.
@@ -56,6 +59,57 @@ def test_a_box_names_its_process_and_the_line_that_held_memory(recorded):
     [holder] = [stack for stack in recording.stacks if stack.largest >= RARE_SIZE]
     assert holder.kind == "python"
     assert (holder.frames[0].file, holder.frames[0].line) == ("<string>", 1)
+
+
+def test_a_box_has_the_notes_of_the_recorder(tmp_path, monkeypatch):
+    monkeypatch.setenv("OUTLIVE_HOME", str(tmp_path))
+    refused = "try: bytearray(1 << 40)\nexcept MemoryError: pass"
+    run_module("run", "--quiet", "--limit", "1GiB", "--", sys.executable, "-c", refused)
+    [path] = tmp_path.glob("runs/*/*.box")
+    [note] = outlive.read(path).notes
+    assert note.startswith("Refused a request")
+
+
+READ_LEDGER = """
+import os
+from outlive import _native
+folder = os.environ["OUTLIVE_RUN_DIR"]
+try:
+    bytearray(1 << 40)
+except MemoryError:
+    print(_native.ledger(folder))
+"""
+
+
+def test_the_ledger_of_a_run_tells_what_it_uses_and_may_use(tmp_path, monkeypatch):
+    monkeypatch.setenv("OUTLIVE_HOME", str(tmp_path))
+    command = ["run", "--quiet", "--limit", "1GiB", "--", sys.executable, "-c", READ_LEDGER]
+    facts = ast.literal_eval(run_module(*command).stdout)
+    assert (facts["source"], facts["limit"]) == ("--limit", 1 << 30)
+    assert 0 < facts["budget"] < 1 << 30
+    assert facts["use"] == facts["budget"] - facts["headroom"]
+    assert (facts["refusals"], facts["stops"]) == (1, 0)
+    assert 0 < facts["measured_ns"] <= time.monotonic_ns()
+    [folder] = tmp_path.glob("runs/*")
+    assert _native.ledger(folder) is None, "a run that is over has none"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"x" * (64 << 10), b"OUTLEDG\x01", b"\0" * 70_000])
+def test_what_is_no_ledger_is_none(tmp_path, content):
+    if content is not None:
+        (tmp_path / "ledger").write_bytes(content)
+    assert _native.ledger(tmp_path) is None
+
+
+def test_any_bytes_of_a_ledger_are_safe_and_a_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / "ledger"
+    path.write_bytes(b"OUTLEDG\x01" + b"\xff" * ((64 << 10) - 8))
+    facts = _native.ledger(tmp_path)
+    assert facts is not None
+    assert facts["source"].startswith("memory cgroup")
+    path.unlink()
+    os.mkfifo(path)
+    assert _native.ledger(tmp_path) is None
 
 
 def test_why_gives_the_verdict_as_data(recorded):

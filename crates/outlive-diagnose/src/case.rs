@@ -3,10 +3,12 @@
 use outlive_record::kind::{Attribution, EventKind, ExceptionKind};
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 
+use crate::cells::Cells;
 use crate::facts::{EndStatus, ProcessFacts, RunFacts, StatusSource};
 use crate::interventions::{Intervention, Interventions};
 use crate::kernel_log::{Fault, FaultKind, KernelLog};
 use crate::memory::Memory;
+use crate::notebook::Notebook;
 use crate::oom::KernelKill;
 use crate::signal;
 use crate::tree::Tree;
@@ -25,6 +27,10 @@ pub struct Case<'a> {
     pub run: &'a RunFacts,
     /// Its processes.
     pub tree: &'a Tree,
+    /// The notebook it belongs to.
+    pub notebook: Option<&'a Notebook>,
+    /// Cells that ran in it.
+    pub cells: &'a Cells,
     /// Who died.
     pub victim: &'a ProcessFacts,
     /// How.
@@ -76,7 +82,12 @@ impl Case<'_> {
 
     /// `python (pid 12)`.
     pub fn who(&self) -> String {
-        who(self.victim)
+        who(self.victim, self.notebook)
+    }
+
+    /// Whether it is part of a notebook's kernel, which nobody starts by a command.
+    pub const fn is_in_notebook(&self) -> bool {
+        self.notebook.is_some()
     }
 
     /// The first of its last words that contains one of these.
@@ -208,9 +219,12 @@ impl Case<'_> {
     }
 }
 
-/// `python (pid 12)`.
-pub(crate) fn who(process: &ProcessFacts) -> String {
-    let name = if process.name.is_empty() {
+/// `python (pid 12)`, `the notebook kernel (pid 12)`.
+pub(crate) fn who(process: &ProcessFacts, notebook: Option<&Notebook>) -> String {
+    let name = if notebook.is_some_and(|notebook| notebook.is_kernel(process)) {
+        // Without the first word it would be Linux's.
+        "the notebook kernel"
+    } else if process.name.is_empty() {
         "the process"
     } else {
         &process.name

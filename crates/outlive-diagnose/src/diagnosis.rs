@@ -4,6 +4,7 @@ use outlive_record::kind::ExceptionKind;
 use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
 
 use crate::case::Case;
+use crate::cells::Cells;
 use crate::deadly::deadly;
 use crate::facts::{BudgetFacts, EndStatus, ProcessFacts, ProcessId, RunFacts};
 use crate::growth::Growth;
@@ -13,6 +14,7 @@ use crate::holdings::Holdings;
 use crate::interventions::{Intervention, Interventions, LastWords};
 use crate::kernel_log::KernelLog;
 use crate::memory::Memory;
+use crate::notebook::Notebook;
 use crate::oom;
 use crate::place::Place;
 use crate::places::Places;
@@ -21,6 +23,7 @@ use crate::remarks::remarks;
 use crate::reserved::Reservation;
 use crate::ruled_out;
 use crate::seen::Seen;
+use crate::size::Span;
 use crate::thread_exceptions::{ThreadException, thread_exceptions};
 use crate::tree::{Liveness, Subject, Tree};
 use crate::verdict::Verdict;
@@ -53,6 +56,10 @@ pub struct Input<'a> {
     pub boxes: &'a dyn BlackBoxes,
     /// The user's files.
     pub sources: &'a dyn SourceText,
+    /// The notebook it belongs to.
+    pub notebook: Option<&'a Notebook>,
+    /// Cells that ran in it.
+    pub cells: &'a Cells,
     /// Whether the run is over.
     pub liveness: Liveness,
 }
@@ -132,15 +139,18 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
         .unwrap_or(&unknown);
     let recording = shown.and_then(|_| input.boxes.open(process.id));
     let seen = Seen::new(run, &log, tree, process, recording.as_ref());
-    let mut places = Places::new(seen.recording);
+    let mut places = Places::new(seen.recording, input.cells);
     let case = process
         .status
         .map(|status| case(input, tree, &log, &seen, status));
     let fatal = case.as_ref().and_then(|case| case.fatal.as_ref());
     let threads = threads(seen.recording, fatal, &mut places);
-    let mut verdict = verdict(run, tree, subject, case.as_ref(), &seen.memory);
+    let mut verdict = verdict(input, tree, subject, case.as_ref(), &seen.memory);
     let struck = threads.first().filter(|_| subject.is_death());
     verdict.evidence.extend(struck.and_then(struck_at));
+    if subject.is_death() {
+        verdict.evidence.extend(last_cell(input, process));
+    }
     let decisive = case.as_ref().and_then(|case| case.decisive(verdict.id));
     let decisive = decisive.cloned();
     // What Outlive did to another process is explained by what that one held.
@@ -149,7 +159,7 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
         .and_then(|it| tree.processes.iter().find(|one| one.id == it.process))
         .filter(|other| other.id != process.id);
     let other_box = other.and_then(|other| input.boxes.open(other.id));
-    let mut other_places = Places::new(other_box.as_ref());
+    let mut other_places = Places::new(other_box.as_ref(), input.cells);
     let other = other
         .zip(other_box.as_ref())
         .map(|(other, recording)| Seen::new(run, &log, tree, other, Some(recording)));
@@ -161,8 +171,8 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
     holdings.advise(&mut verdict, &held.memory, decisive.as_ref());
     let root = tree.root().filter(|root| root.id != process.id);
     let root = root.and_then(|root| input.boxes.open(root.id));
-    let mut remarks = remarks(run, held.recording);
-    remarks.extend(guarded::remarks(run, verdict.id, decisive.as_ref()));
+    let mut remarks = remarks(input, held.recording);
+    remarks.extend(guarded::remarks(input, held, verdict.id, decisive.as_ref()));
     Diagnosis {
         first_death: first_death(tree, subject),
         shown: shown.map(|_| held.process.id),
@@ -171,7 +181,7 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
         reserved: std::mem::take(&mut holdings.reserved),
         growth: holdings.growth,
         processes: views(tree, subject),
-        thread_exceptions: thread_exceptions(held.recording.into_iter().chain(&root)),
+        thread_exceptions: thread_exceptions(held.recording.into_iter().chain(&root), input.cells),
         memory: held.memory.clone(),
         exceptions: case.map(|case| case.exceptions).unwrap_or_default(),
         threads,
@@ -196,6 +206,8 @@ fn case<'a>(
     Case {
         run,
         tree,
+        notebook: input.notebook,
+        cells: input.cells,
         victim: process,
         status,
         recording,
@@ -211,7 +223,7 @@ fn case<'a>(
 }
 
 fn verdict(
-    run: &RunFacts,
+    input: &Input<'_>,
     tree: &Tree,
     subject: Subject,
     case: Option<&Case<'_>>,
@@ -221,14 +233,16 @@ fn verdict(
         (Subject::Death(_), Some(case)) => ruled_out::complete(verdicts::judge(case), case),
         (Subject::Hang(_), Some(case)) => {
             let of_child = ruled_out::complete(verdicts::judge(case), case);
-            let mut verdict = verdicts::hang(tree.root(), &of_child);
+            let mut verdict = verdicts::hang(input, tree.root(), &of_child);
             verdict.ruled_out = of_child.ruled_out;
             verdict.not_checked = of_child.not_checked;
             verdict
         }
-        (Subject::Finished, _) => verdicts::finished(run, tree.root()),
-        (Subject::Running, _) => verdicts::running(tree.root()),
-        (Subject::Lost | Subject::Death(_) | Subject::Hang(_), _) => verdicts::lost(run, memory),
+        (Subject::Finished, _) => verdicts::finished(input, tree.root()),
+        (Subject::Running, _) => verdicts::running(input, tree.root()),
+        (Subject::Lost | Subject::Death(_) | Subject::Hang(_), _) => {
+            verdicts::lost(input.run, memory)
+        }
     }
 }
 
@@ -302,17 +316,32 @@ fn threads(
             ThreadStack {
                 tid: thread.tid,
                 name: thread.name.clone(),
-                own: stack.as_ref().map(|stack| places.of_stack(stack)),
-                frames: stack.map_or_else(Vec::new, |it| places.frames(&it, FRAMES_SHOWN)),
+                own: stack
+                    .as_ref()
+                    .map(|stack| places.of_stack(stack, fatal.time)),
+                frames: stack
+                    .map_or_else(Vec::new, |it| places.frames(&it, fatal.time, FRAMES_SHOWN)),
             }
         })
         .collect()
 }
 
+/// What was asked of a notebook's kernel last; whether it was done is not written down.
+fn last_cell(input: &Input<'_>, process: &ProcessFacts) -> Option<String> {
+    let end = process.ended_at?;
+    let is_kernel = input.notebook.is_some_and(|it| it.is_kernel(process));
+    let cell = input.cells.last_before(end).filter(|_| is_kernel)?;
+    let before = Span(end.saturating_sub(cell.time));
+    let count = cell.count;
+    Some(format!(
+        "cell [{count}] was started last, {before} before the end"
+    ))
+}
+
 fn struck_at(thread: &ThreadStack) -> Option<String> {
     let innermost = thread.frames.first()?;
     Some(match &thread.own {
-        Some(own) if own != innermost => {
+        Some(own) if own.line().is_some() && own != innermost => {
             format!(
                 "Python was at {}, called at {}",
                 innermost.describe(),

@@ -1,7 +1,7 @@
 //! The last seconds: how fast memory grew, and what was acquired last.
 
 use outlive_record::kind::EventKind;
-use outlive_record::read::Recording;
+use outlive_record::read::{Event, Recording};
 use outlive_record::timeline::Sample;
 
 use crate::place::Place;
@@ -81,19 +81,26 @@ fn recent_growth(samples: &[Sample]) -> (u64, u64) {
 
 fn last_large(recording: &Recording<'_>, places: &mut Places<'_>, end: u64) -> Option<LastLarge> {
     let events = recording.events();
-    let event = events.iter().rev().find(|event| {
-        let wanted = matches!(
-            event.kind,
-            Some(EventKind::Acquired | EventKind::Mapped | EventKind::Failed | EventKind::Refused)
-        );
-        wanted && event.bytes >= LARGE
-    })?;
-    let stack = recording.stack(event.stack)?;
-    Some(LastLarge {
-        bytes: event.bytes,
-        place: places.of_stack(&stack),
-        before_end: end.saturating_sub(event.time),
-        refused: matches!(event.kind, Some(EventKind::Failed | EventKind::Refused)),
+    let is_wanted = |event: &&Event| {
+        let kinds = [
+            EventKind::Acquired,
+            EventKind::Mapped,
+            EventKind::Failed,
+            EventKind::Refused,
+        ];
+        event.bytes >= LARGE && event.kind.is_some_and(|kind| kinds.contains(&kind))
+    };
+    let mut wanted = events.iter().rev().filter(is_wanted);
+    wanted.find_map(|event| {
+        let stack = recording.stack(event.stack)?;
+        let place = places.of_stack(&stack, event.time);
+        // What IPython does between cells is nobody's request.
+        (place != Place::Ipython).then(|| LastLarge {
+            bytes: event.bytes,
+            place,
+            before_end: end.saturating_sub(event.time),
+            refused: matches!(event.kind, Some(EventKind::Failed | EventKind::Refused)),
+        })
     })
 }
 

@@ -3,8 +3,10 @@
 
 use outlive_record::read::Deed;
 
-use crate::facts::{BudgetFacts, RunFacts};
-use crate::interventions::Intervention;
+use crate::diagnosis::Input;
+use crate::facts::BudgetFacts;
+use crate::interventions::{Intervention, Interventions};
+use crate::seen::Seen;
 use crate::size::Size;
 use crate::verdict::VerdictId;
 
@@ -30,23 +32,30 @@ fn told(refusals: u64, stops: u64) -> Option<String> {
 
 /// The lines.
 pub(crate) fn remarks(
-    run: &RunFacts,
+    input: &Input<'_>,
+    held: &Seen<'_>,
     verdict: VerdictId,
     decisive: Option<&Intervention>,
 ) -> Vec<String> {
-    let Some(budget) = &run.budget else {
+    let Some(budget) = &input.run.budget else {
         return Vec::new();
     };
+    let last = held.recording;
+    let last = last.and_then(|it| Interventions::last_of(input, held.process, it));
     let mut lines = Vec::new();
-    lines.extend(caught(budget, decisive));
+    lines.extend(caught(budget, decisive, last.as_ref()));
     if verdict.is_kernel_kill() {
         lines.push(escaped(budget));
     }
     lines
 }
 
-/// What the program dealt with.
-fn caught(budget: &BudgetFacts, decisive: Option<&Intervention>) -> Option<String> {
+/// What the program dealt with, and where it met the last of it.
+fn caught(
+    budget: &BudgetFacts,
+    decisive: Option<&Intervention>,
+    last: Option<&Intervention>,
+) -> Option<String> {
     let ended_by = |deed| {
         let decisive = decisive.filter(|it| it.deed == deed);
         decisive.map_or(0, |it| it.attempts)
@@ -54,10 +63,25 @@ fn caught(budget: &BudgetFacts, decisive: Option<&Intervention>) -> Option<Strin
     let refusals = budget.refusals.saturating_sub(ended_by(Deed::Refused));
     let stops = budget.stops.saturating_sub(ended_by(Deed::Stopped));
     let what = told(refusals, stops)?;
-    Some(match decisive {
-        Some(_) => format!("Besides, Outlive {what} in this run"),
-        None => format!("Outlive {what}, and the program went on"),
-    })
+    if decisive.is_some() {
+        return Some(format!("Besides, Outlive {what} in this run"));
+    }
+    let called = if refusals.saturating_add(stops) > 1 {
+        "the last"
+    } else {
+        "it"
+    };
+    let last = last.map_or_else(String::new, |last| described(last, called));
+    Some(format!("Outlive {what}, and the program went on{last}"))
+}
+
+/// `; the last was 2.0 GiB at cell [3] line 2: only 1.5 GiB were left of …`.
+fn described(deed: &Intervention, called: &str) -> String {
+    let what = match deed.deed {
+        Deed::Refused => Size(deed.bytes).to_string(),
+        Deed::Stopped => "growth".to_owned(),
+    };
+    format!("; {called} was {what}{}: {}", deed.at_place(), deed.room())
 }
 
 /// What the kernel took a process for although the guard was on.

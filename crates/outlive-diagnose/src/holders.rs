@@ -227,7 +227,7 @@ fn by_name<'a>(
 
 fn finish(recording: &Recording<'_>, places: &mut Places<'_>, pid: u32, line: &Line) -> Holder {
     let sum = &line.sum;
-    let place = places.of_key(line.key);
+    let mut place = places.of_key(line.key);
     // One way to the line is told where most of its bytes came by it.
     let is_most = sum.largest_bytes >= sum.live_bytes.max(sum.peak_bytes) / 2;
     let via = match place {
@@ -237,6 +237,7 @@ fn finish(recording: &Recording<'_>, places: &mut Places<'_>, pid: u32, line: &L
             .and_then(|stack| places.via(&stack, &place)),
         _ => place.thread().filter(|_| place.line().is_some()),
     };
+    places.mark(&mut place, sum.last_time);
     Holder {
         pid,
         estimated_bytes: sum.estimated_bytes.max(0) as u64,

@@ -69,6 +69,9 @@ impl Holdings {
         let directory = recording.identity().cwd;
         let text_of = |place: &Place| {
             let line = place.line()?;
+            if let Some(cell) = &line.cell {
+                return cell.text.clone();
+            }
             match line.file.as_str() {
                 "<string>" => line_of_argument(&argv, line.line?),
                 file => input.sources.line(&directory, file, line.line?),
@@ -176,9 +179,13 @@ impl Holdings {
 
     /// Whether another line holds more than was asked for: then it is worth a look too.
     fn holds_more_elsewhere(&self, refused: Option<&(Place, u64)>, bytes: u64) -> bool {
-        let place = refused.map(|(place, _)| place);
+        let refused = refused.and_then(|(place, _)| place.line());
+        let is_elsewhere = |holder: &Holder| match (holder.place.line(), refused) {
+            (Some(line), Some(refused)) => !line.is_at(refused),
+            _ => true,
+        };
         self.line_to_change()
-            .is_some_and(|holder| holder.bytes(self.moment) > bytes && Some(&holder.place) != place)
+            .is_some_and(|holder| holder.bytes(self.moment) > bytes && is_elsewhere(holder))
     }
 
     /// The line that grew until growth was stopped: the largest of those that acquired memory

@@ -143,7 +143,7 @@ impl Interventions {
         let end = last_words.time;
         let mut found = Self::default();
         if let Some(recording) = recording {
-            found.take(run, victim, recording, end);
+            found.take(input, victim, recording, end);
         }
         let has_own = found.refused.is_some() || found.stopped.is_some();
         if (has_own && !last_words.of_others) || !was_active(run) {
@@ -151,16 +151,27 @@ impl Interventions {
         }
         for process in others(tree, victim) {
             if let Some(recording) = input.boxes.open(process.id) {
-                found.take(run, process, &recording, end);
+                found.take(input, process, &recording, end);
             }
         }
         found
     }
 
+    /// The last that Outlive did to a process, whatever came of it.
+    pub(crate) fn last_of(
+        input: &Input<'_>,
+        process: &ProcessFacts,
+        recording: &Recording<'_>,
+    ) -> Option<Intervention> {
+        let event = recording.interventions();
+        let event = event.iter().max_by_key(|event| event.time)?;
+        Some(resolve(input, process, recording, event, 1))
+    }
+
     /// Takes over what is later than what is known.
     fn take(
         &mut self,
-        run: &RunFacts,
+        input: &Input<'_>,
         process: &ProcessFacts,
         recording: &Recording<'_>,
         end: u64,
@@ -173,7 +184,7 @@ impl Interventions {
             let found = last(&events, deed, end);
             let known_time = known.as_ref().map(|known| known.time);
             if let Some((event, attempts)) = found.filter(|it| Some(it.0.time) > known_time) {
-                *known = Some(resolve(run, process, recording, &event, attempts));
+                *known = Some(resolve(input, process, recording, &event, attempts));
             }
         }
     }
@@ -204,16 +215,16 @@ fn last(events: &[read::Intervention], deed: Deed, end: u64) -> Option<(read::In
 }
 
 fn resolve(
-    run: &RunFacts,
+    input: &Input<'_>,
     process: &ProcessFacts,
     recording: &Recording<'_>,
     event: &read::Intervention,
     attempts: u64,
 ) -> Intervention {
     let stack = recording.stack(event.stack).filter(|stack| stack.id != 0);
-    let place = stack
-        .as_ref()
-        .map(|stack| Places::new(Some(recording)).of_stack(stack));
+    let mut places = Places::new(Some(recording), input.cells);
+    let place = stack.as_ref();
+    let place = place.map(|stack| places.of_stack(stack, event.time));
     let library = stack.map_or_else(String::new, |stack| recording.library(&stack).into_owned());
     Intervention {
         process: process.id,
@@ -221,7 +232,7 @@ fn resolve(
         bytes: event.bytes,
         budget: event.budget,
         headroom: event.headroom,
-        source: source(run, process, event.budget),
+        source: source(input.run, process, event.budget),
         place: place.filter(|place| *place != Place::Other),
         library,
         time: event.time,

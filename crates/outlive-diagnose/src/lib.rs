@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod cells;
 mod deadly;
 mod diagnosis;
 pub mod facts;
@@ -18,6 +19,7 @@ mod holdings;
 pub mod interventions;
 pub mod kernel_log;
 pub mod memory;
+pub mod notebook;
 mod oom;
 pub mod place;
 pub mod places;

@@ -14,6 +14,8 @@ pub enum Place {
         /// The line of Python that started it, directly or through other threads.
         started_at: Option<Line>,
     },
+    /// `IPython` or a notebook's kernel at its own work: its start, its imports, its messages.
+    Ipython,
     /// Before the interpreter could be asked.
     StartUp,
     /// Stacks that found no room in the box.
@@ -29,17 +31,32 @@ pub struct Line {
     pub line: Option<u32>,
     /// Qualified name.
     pub function: String,
+    /// The cell of a notebook that it is in.
+    pub cell: Option<CellLine>,
+}
+
+/// What a notebook says of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellLine {
+    /// Execution count of the cell.
+    pub count: u64,
+    /// The notebook's own name of the cell, if it is known.
+    pub id: Option<String>,
+    /// The line as it stands in the cell.
+    pub text: Option<String>,
 }
 
 impl Line {
-    /// `train.py:17 in step`.
+    /// `train.py:17 in step`, `cell [3] line 2`.
     pub fn describe(&self) -> String {
         let file = short_path(&self.file);
-        let mut text = match self.line {
-            Some(line) => format!("{file}:{line}"),
-            None => file.to_owned(),
+        let mut text = match (&self.cell, self.line) {
+            (Some(cell), Some(line)) => format!("cell [{}] line {line}", cell.count),
+            (Some(cell), None) => format!("cell [{}]", cell.count),
+            (None, Some(line)) => format!("{file}:{line}"),
+            (None, None) => file.to_owned(),
         };
-        if !self.function.is_empty() {
+        if !self.function.is_empty() && !self.is_top_of_cell() {
             text.push_str(" in ");
             text.push_str(&self.function);
         }
@@ -48,7 +65,18 @@ impl Line {
 
     /// Whether a person wrote it for this program: it is in no library and not generated.
     pub fn is_users(&self) -> bool {
-        is_user_file(&self.file) || self.file == "<string>"
+        self.cell.is_some() || is_user_file(&self.file) || self.file == "<string>"
+    }
+
+    /// Whether it is the same line of the same function, in whichever run of its cell.
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.line == other.line && self.file == other.file && self.function == other.function
+    }
+
+    /// `IPython` calls the code of a cell itself one of these; a person knows the cell already.
+    fn is_top_of_cell(&self) -> bool {
+        let is_name = self.function == "<module>" || self.function.starts_with("<cell line");
+        self.cell.is_some() && is_name
     }
 }
 
@@ -62,6 +90,7 @@ impl Place {
                 ..
             } => line.describe(),
             Self::Thread { .. } => self.thread().unwrap_or_default(),
+            Self::Ipython => "IPython itself, outside any cell".to_owned(),
             Self::StartUp => "start of the process, before Python ran".to_owned(),
             Self::Other => "other: the box had no room for these lines".to_owned(),
         }
@@ -72,7 +101,15 @@ impl Place {
         match self {
             Self::Line(line) => Some(line),
             Self::Thread { started_at, .. } => started_at.as_ref(),
-            Self::StartUp | Self::Other => None,
+            Self::Ipython | Self::StartUp | Self::Other => None,
+        }
+    }
+
+    pub(crate) const fn line_mut(&mut self) -> Option<&mut Line> {
+        match self {
+            Self::Line(line) => Some(line),
+            Self::Thread { started_at, .. } => started_at.as_mut(),
+            Self::Ipython | Self::StartUp | Self::Other => None,
         }
     }
 
@@ -92,10 +129,20 @@ impl Place {
         match self {
             Self::Line(_) => "line",
             Self::Thread { .. } => "thread",
+            Self::Ipython => "ipython",
             Self::StartUp => "start_up",
             Self::Other => "other",
         }
     }
+}
+
+/// Whether a file is `IPython`'s or that of a notebook's kernel. Their commands are scripts, which
+/// would be the user's if they were not known by name.
+pub(crate) fn is_ipython_file(file: &str) -> bool {
+    let scripts = ["/bin/ipython", "/bin/ipython3", "/ipykernel_launcher.py"];
+    let packages = ["-packages/IPython/", "-packages/ipykernel/"];
+    scripts.iter().any(|script| file.ends_with(script))
+        || packages.iter().any(|package| file.contains(package))
 }
 
 /// Whether a file is neither the standard library's, nor an installed package's, nor generated.
@@ -154,7 +201,7 @@ pub(crate) fn short_path(file: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{inside_library, is_user_file};
+    use super::{inside_library, is_ipython_file, is_user_file};
 
     #[test]
     fn installed_and_generated_code_is_not_the_users() {
@@ -183,6 +230,21 @@ mod tests {
             "<ipython-input-3-abc>",
         ] {
             assert!(is_user_file(file), "{file}");
+        }
+    }
+
+    #[test]
+    fn what_runs_cells_is_known_and_cells_are_not_it() {
+        for file in [
+            "/v/bin/ipython",
+            "/v/lib/python3.12/site-packages/ipykernel_launcher.py",
+            "/v/lib/python3.12/site-packages/ipykernel/kernelapp.py",
+            "/usr/lib/python3/dist-packages/IPython/core/interactiveshell.py",
+        ] {
+            assert!(is_ipython_file(file), "{file}");
+        }
+        for file in ["/tmp/ipykernel_12/3456.py", "/home/a/ipykernel/train.py"] {
+            assert!(!is_ipython_file(file), "{file}");
         }
     }
 

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use outlive_record::kind::StackKind;
 use outlive_record::read::{Frame, Recording, Stack};
 
-use crate::place::{Line, Place, inside_library, is_user_file, module_name};
+use crate::cells::Cells;
+use crate::place::{Line, Place, inside_library, is_ipython_file, is_user_file, module_name};
 
 /// More code objects than the largest box has room for; higher numbers are damage.
 const MOST_CODES: usize = 1 << 22;
@@ -29,6 +30,8 @@ pub(crate) enum Key {
     Instruction(u32, u32),
     /// A stack that stands for itself.
     Stack(u32),
+    /// `IPython` at its own work.
+    Ipython,
     /// Start of the process.
     StartUp,
     /// No room.
@@ -45,12 +48,21 @@ pub(crate) enum Name<'a> {
     Place(Place),
 }
 
+/// Whose code a code object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Author {
+    User,
+    Ipython,
+    Library,
+}
+
 /// Resolves the stacks of one recording.
 #[derive(Debug)]
 pub struct Places<'a> {
     recording: Option<&'a Recording<'a>>,
-    /// Per code object: whether the user wrote it, once that was asked.
-    written_by_user: Vec<Option<bool>>,
+    cells: &'a Cells,
+    /// Per code object: who wrote it, once that was asked.
+    authors: Vec<Option<Author>>,
     resolved: HashMap<(u32, u32), Place>,
     string_is_user_code: bool,
     /// Bytes of tables and names that may still be walked.
@@ -59,38 +71,50 @@ pub struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// Nothing is decoded yet.
-    pub fn new(recording: Option<&'a Recording<'a>>) -> Self {
+    pub fn new(recording: Option<&'a Recording<'a>>, cells: &'a Cells) -> Self {
         // With `python -c` the user's code has the file name that generated code has elsewhere.
         let string_is_user_code = recording
             .is_some_and(|recording| recording.identity().argv.iter().any(|word| word == "-c"));
         Self {
             recording,
-            written_by_user: Vec::new(),
+            cells,
+            authors: Vec::new(),
             resolved: HashMap::new(),
             string_is_user_code,
             patience: PATIENCE,
         }
     }
 
-    /// The user's place of a stack.
-    pub fn of_stack(&mut self, stack: &Stack) -> Place {
+    /// The user's place of a stack; at this time, if the stack is in a cell of a notebook.
+    pub fn of_stack(&mut self, stack: &Stack, time: u64) -> Place {
         let key = self.key(stack);
-        self.of_key(key)
+        let mut place = self.of_key(key);
+        self.cells.mark(&mut place, time);
+        place
     }
 
-    /// All places of a Python stack, innermost first, at most `most`.
-    pub(crate) fn frames(&mut self, stack: &Stack, most: usize) -> Vec<Place> {
+    /// All places of a Python stack at this time, innermost first, at most `most`.
+    pub(crate) fn frames(&mut self, stack: &Stack, time: u64, most: usize) -> Vec<Place> {
         let Some(recording) = self.recording else {
             return Vec::new();
         };
-        recording
-            .places(stack)
-            .take(most)
-            .map(|(code, offset)| self.line(code, offset))
+        let frames = recording.places(stack).take(most);
+        frames
+            .map(|(code, offset)| {
+                let mut place = self.line(code, offset);
+                self.cells.mark(&mut place, time);
+                place
+            })
             .collect()
     }
 
-    /// What a stack is grouped by: its innermost frame of the user's, else its innermost.
+    /// Says which cell a place is in that was found by its key.
+    pub(crate) fn mark(&self, place: &mut Place, time: u64) {
+        self.cells.mark(place, time);
+    }
+
+    /// What a stack is grouped by: its innermost frame of the user's, else its innermost, unless
+    /// that is `IPython`'s doing.
     pub(crate) fn key(&mut self, stack: &Stack) -> Key {
         let Some(recording) = self.recording else {
             return Key::Other;
@@ -101,14 +125,18 @@ impl<'a> Places<'a> {
             Some(StackKind::StartUp) => return Key::StartUp,
             Some(StackKind::Other) | None => return Key::Other,
         }
-        let mut innermost = None;
+        let mut otherwise = Key::Other;
         for (code, offset) in recording.places(stack).take(DEEPEST) {
-            innermost = innermost.or(Some((code, offset)));
-            if self.is_written_by_user(recording, code) {
-                return Key::Instruction(code, offset);
+            match self.author(recording, code) {
+                Author::User => return Key::Instruction(code, offset),
+                Author::Ipython => otherwise = Key::Ipython,
+                Author::Library if otherwise == Key::Other => {
+                    otherwise = Key::Instruction(code, offset);
+                }
+                Author::Library => {}
             }
         }
-        innermost.map_or(Key::Other, |(code, offset)| Key::Instruction(code, offset))
+        otherwise
     }
 
     /// What a key is called.
@@ -129,6 +157,7 @@ impl<'a> Places<'a> {
         match key {
             Key::Instruction(code, offset) => self.line(code, offset),
             Key::Stack(id) => self.thread(id),
+            Key::Ipython => Place::Ipython,
             Key::StartUp => Place::StartUp,
             Key::Other => Place::Other,
         }
@@ -146,6 +175,7 @@ impl<'a> Places<'a> {
             file,
             line,
             function,
+            ..
         }) = innermost
         else {
             return None;
@@ -232,7 +262,8 @@ impl<'a> Places<'a> {
             }
             let stack = recording.stack(creator)?;
             if stack.kind == Some(StackKind::Python) {
-                return match self.of_stack(&stack) {
+                let key = self.key(&stack);
+                return match self.of_key(key) {
                     Place::Line(line) => Some(line),
                     _ => None,
                 };
@@ -243,27 +274,39 @@ impl<'a> Places<'a> {
     }
 
     /// Asked for every frame of every stack, so the answers lie in a plain array.
-    fn is_written_by_user(&mut self, recording: &Recording<'_>, code: u32) -> bool {
+    fn author(&mut self, recording: &Recording<'_>, code: u32) -> Author {
         let index = code as usize;
         if index >= MOST_CODES {
-            return false;
+            return Author::Library;
         }
-        if index >= self.written_by_user.len() {
-            self.written_by_user.resize(index + 1, None);
+        if index >= self.authors.len() {
+            self.authors.resize(index + 1, None);
         }
-        if let Some(Some(known)) = self.written_by_user.get(index) {
+        if let Some(Some(known)) = self.authors.get(index) {
             return *known;
         }
         if self.patience == 0 {
-            return false;
+            return Author::Library;
         }
         let file = recording.function(code, 0).file;
         self.patience = self.patience.saturating_sub(file.len());
-        let answer = is_user_file(&file) || (self.string_is_user_code && file == "<string>");
-        if let Some(place) = self.written_by_user.get_mut(index) {
-            *place = Some(answer);
+        let author = self.author_of(&file);
+        if let Some(place) = self.authors.get_mut(index) {
+            *place = Some(author);
         }
-        answer
+        author
+    }
+
+    fn author_of(&self, file: &str) -> Author {
+        if self.cells.has(file) {
+            Author::User
+        } else if is_ipython_file(file) {
+            Author::Ipython
+        } else if is_user_file(file) || (self.string_is_user_code && file == "<string>") {
+            Author::User
+        } else {
+            Author::Library
+        }
     }
 }
 
@@ -278,74 +321,9 @@ fn line_of(frame: &Frame<'_>) -> Line {
             .line
             .or((frame.first_line > 0).then_some(frame.first_line)),
         function: frame.function.to_string(),
+        cell: None,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Places;
-    use outlive_record::kind::{Attribution, StackKind};
-    use outlive_record::layout::MIN_BOX_SIZE;
-    use outlive_record::read::Recording;
-    use outlive_record::region::Region;
-    use outlive_record::write::{BoxWriter, CodeFacts, Identity, StackFacts, StackId, StringId};
-
-    /// Places at these instructions of one function with a table of a thousand entries.
-    fn black_box(offsets: &[u32]) -> Vec<u8> {
-        let region = Region::leaked(MIN_BOX_SIZE);
-        let writer = BoxWriter::create(region, &Identity::default());
-        writer.set_python(0x030C_0100, Attribution::On);
-        // Each entry covers one instruction and steps one line.
-        let table = writer.add_string(&[0xD8, 0x00].repeat(1000)).unwrap();
-        let file = writer.add_string(b"train.py").unwrap();
-        let code = writer
-            .add_code(&CodeFacts {
-                file,
-                name: file,
-                first_line: 1,
-                table,
-                format: 12,
-                fingerprint: 1,
-                address: 1,
-            })
-            .unwrap();
-        let facts = StackFacts {
-            kind: StackKind::Python,
-            thread: StringId(0),
-            library: StringId(0),
-            creator: StackId(0),
-            flags: 0,
-        };
-        for &offset in offsets {
-            writer
-                .add_stack(&facts, [(code, offset)].into_iter())
-                .unwrap();
-        }
-        region.to_bytes()
-    }
-
-    #[test]
-    fn patience_with_a_damaged_box_ends_lines_first_and_names_after_them() {
-        let bytes = black_box(&[0, 2, 4, 6]);
-        let recording = Recording::read(&bytes).unwrap();
-        let mut places = Places::new(Some(&recording));
-        places.patience = 3000;
-        let shown: Vec<String> = recording
-            .stacks()
-            .filter(|stack| stack.kind == Some(StackKind::Python))
-            .map(|stack| places.of_stack(&stack).describe())
-            .collect();
-        let other = "other: the box had no room for these lines";
-        assert_eq!(
-            shown,
-            [
-                "train.py:2 in train.py",
-                "train.py:1 in train.py",
-                other,
-                other
-            ]
-        );
-        let again = recording.stacks().nth(1).unwrap();
-        assert_eq!(places.of_stack(&again).describe(), "train.py:2 in train.py");
-    }
-}
+mod tests;

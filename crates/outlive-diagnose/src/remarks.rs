@@ -4,7 +4,7 @@
 use outlive_record::kind::Attribution;
 use outlive_record::read::Recording;
 
-use crate::facts::RunFacts;
+use crate::diagnosis::Input;
 use crate::size::Size;
 
 /// Notes about refusals and stops are for those who read a box by itself; here they are counted,
@@ -12,7 +12,8 @@ use crate::size::Size;
 const OF_GUARD: [&str; 2] = ["Refused a request", "Stopped growth"];
 
 /// What limits the answer: attribution that was off, tables that were full.
-pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<String> {
+pub(crate) fn remarks(input: &Input<'_>, recording: Option<&Recording<'_>>) -> Vec<String> {
+    let run = input.run;
     let mut remarks = run.remarks.clone();
     let unseen = run
         .processes
@@ -43,13 +44,13 @@ pub(crate) fn remarks(run: &RunFacts, recording: Option<&Recording<'_>>) -> Vec<
             remarks.push("Lines are off: this version of Python is not known".to_owned());
         }
     }
-    remarks.extend(losses(recording));
+    remarks.extend(losses(input, recording));
     let notes = recording.notes().into_iter().map(|note| note.text);
     remarks.extend(notes.filter(|text| !OF_GUARD.iter().any(|mark| text.starts_with(mark))));
     remarks
 }
 
-fn losses(recording: &Recording<'_>) -> Vec<String> {
+fn losses(input: &Input<'_>, recording: &Recording<'_>) -> Vec<String> {
     let lost = recording.totals().lost;
     let mut lines = Vec::new();
     let tables = [
@@ -67,8 +68,13 @@ fn losses(recording: &Recording<'_>) -> Vec<String> {
             1 => "1 allocation is".to_owned(),
             count => format!("{count} allocations are"),
         };
+        // A notebook's kernel is started without options.
+        let hint = match input.notebook {
+            Some(_) => "",
+            None => "; `--box-size` gives room",
+        };
         lines.push(format!(
-            "The box had no room for more {}: {how_many} counted as other; `--box-size` gives room",
+            "The box had no room for more {}: {how_many} counted as other{hint}",
             full.join(", ")
         ));
     }

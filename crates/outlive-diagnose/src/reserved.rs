@@ -76,12 +76,13 @@ impl Sum {
 }
 
 fn finish(recording: &Recording<'_>, places: &mut Places<'_>, sum: &Sum) -> Reservation {
-    let place = places.of_key(sum.key);
+    let mut place = places.of_key(sum.key);
     let library = recording.library(&sum.largest);
     let via = match library.rsplit('/').next() {
         Some(name) if !name.is_empty() => Some(name.to_owned()),
         _ => places.via(&sum.largest, &place),
     };
+    places.mark(&mut place, sum.largest.last_time);
     Reservation {
         place,
         text: None,

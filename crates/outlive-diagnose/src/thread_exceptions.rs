@@ -4,6 +4,7 @@
 use outlive_record::kind::ExceptionKind;
 use outlive_record::read::{ExceptionRecord, Recording};
 
+use crate::cells::Cells;
 use crate::traceback;
 use crate::words::{headline, shorten};
 
@@ -40,7 +41,7 @@ impl ThreadException {
         text
     }
 
-    fn of(pid: u32, record: &ExceptionRecord) -> Self {
+    fn of(pid: u32, record: &ExceptionRecord, cells: &Cells) -> Self {
         let thread = match record.thread.as_str() {
             "" => "without a name".to_owned(),
             name => name.to_owned(),
@@ -50,7 +51,7 @@ impl ThreadException {
             thread,
             type_name: record.type_name.clone(),
             message: record.message.clone(),
-            place: traceback::own_line(&record.traceback).map(str::to_owned),
+            place: traceback::own_line(record, cells),
         }
     }
 }
@@ -58,6 +59,7 @@ impl ThreadException {
 /// What ended threads of these processes, oldest first in each.
 pub(crate) fn thread_exceptions<'a>(
     recordings: impl IntoIterator<Item = &'a Recording<'a>>,
+    cells: &Cells,
 ) -> Vec<ThreadException> {
     let mut all = Vec::new();
     for recording in recordings {
@@ -70,7 +72,7 @@ pub(crate) fn thread_exceptions<'a>(
         });
         let surplus = records.len().saturating_sub(MOST);
         let kept = records.iter().skip(surplus);
-        all.extend(kept.map(|record| ThreadException::of(pid, record)));
+        all.extend(kept.map(|record| ThreadException::of(pid, record, cells)));
     }
     all
 }

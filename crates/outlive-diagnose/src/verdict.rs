@@ -195,10 +195,15 @@ pub struct Verdict {
 impl Verdict {
     /// A verdict without evidence yet.
     pub(crate) fn new(id: VerdictId, confidence: Confidence, summary: impl Into<String>) -> Self {
+        let mut summary = summary.into();
+        // Names of processes are written as they are; other words start a sentence.
+        if summary.starts_with("the ") {
+            summary.replace_range(..1, "T");
+        }
         Self {
             id,
             confidence,
-            summary: summary.into(),
+            summary,
             evidence: Vec::new(),
             advice: Vec::new(),
             ruled_out: Vec::new(),
@@ -215,6 +220,12 @@ impl Verdict {
     /// Adds several lines of evidence.
     pub(crate) fn because_all(mut self, evidence: impl IntoIterator<Item = String>) -> Self {
         self.evidence.extend(evidence);
+        self
+    }
+
+    /// Adds what to do, if there is something.
+    pub(crate) fn advise_all(mut self, advice: impl IntoIterator<Item = String>) -> Self {
+        self.advice.extend(advice);
         self
     }
 

@@ -5,6 +5,7 @@ mod c_library;
 mod error;
 mod exception;
 mod identity;
+mod ledger;
 mod native_exit;
 mod recording;
 mod sample;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(recording::read, module)?)?;
+    module.add_function(wrap_pyfunction!(ledger::ledger, module)?)?;
     module.add_function(wrap_pyfunction!(c_library::hook_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(c_library::trim, module)?)?;
     module.add_class::<native_exit::NativeExit>()?;

@@ -97,6 +97,13 @@ impl Recording {
         Ok(self.open()?.stderr_tail())
     }
 
+    /// What the recorder has to say about itself, oldest first.
+    #[getter]
+    fn notes(&self) -> PyResult<Vec<String>> {
+        let notes = self.open()?.notes();
+        Ok(notes.into_iter().map(|note| note.text).collect())
+    }
+
     fn __repr__(&self) -> PyResult<String> {
         let pid = self.open()?.identity().pid;
         Ok(format!(

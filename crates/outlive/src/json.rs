@@ -8,9 +8,11 @@ use outlive_diagnose::growth::Growth;
 use outlive_diagnose::holders::{Holder, Moment};
 use outlive_diagnose::interventions::{Deed, Intervention};
 use outlive_diagnose::memory::Memory;
+use outlive_diagnose::notebook::Notebook;
 use outlive_diagnose::place::Place;
 use outlive_diagnose::reserved::Reservation;
 use outlive_diagnose::signal;
+use outlive_diagnose::traceback;
 use outlive_diagnose::{Diagnosis, Liveness, ProcessView};
 use serde_json::{Value, json};
 
@@ -47,6 +49,8 @@ fn why(explanation: &Explanation) -> Value {
             "command": explanation.command,
             "started_at_ns": explanation.started_at,
             "ended_at_ns": explanation.ended_at,
+            "notebook": explanation.notebook.as_ref().map(notebook),
+            "last_cell": last_cell(explanation),
         },
         "verdict": {
             "id": verdict.id.as_str(),
@@ -67,10 +71,26 @@ fn why(explanation: &Explanation) -> Value {
         "holders": diagnosis.holders.iter().map(holder).collect::<Vec<_>>(),
         "reserved": diagnosis.reserved.iter().map(reservation).collect::<Vec<_>>(),
         "processes": diagnosis.processes.iter().map(|it| process(it, start)).collect::<Vec<_>>(),
-        "exceptions": exceptions(diagnosis),
+        "exceptions": exceptions(explanation),
         "threads": threads(diagnosis),
         "remarks": diagnosis.remarks,
     })
+}
+
+fn notebook(notebook: &Notebook) -> Value {
+    json!({
+        "pid": notebook.pid,
+        "kernel_id": notebook.kernel_id,
+        "session": notebook.session,
+    })
+}
+
+/// The cell that was started last, by the end of the run's first death.
+fn last_cell(explanation: &Explanation) -> Value {
+    let death = explanation.diagnosis.first_death.as_ref();
+    let end = death.and_then(|death| death.facts.ended_at);
+    let last = explanation.cells.last_before(end.unwrap_or(u64::MAX));
+    last.map_or(Value::Null, |it| json!({ "count": it.count, "id": it.id }))
 }
 
 fn status(status: Option<EndStatus>) -> Value {
@@ -201,7 +221,16 @@ fn place(place: &Place) -> Value {
         "line": line.and_then(|line| line.line),
         "function": line.map_or_else(|| place.describe(), |line| line.function.clone()),
     });
-    if let (Place::Thread { name, library, .. }, Value::Object(fields)) = (place, &mut value) {
+    let Value::Object(fields) = &mut value else {
+        return value;
+    };
+    let cell = line.and_then(|line| line.cell.as_ref());
+    let name = cell.map(|cell| json!({ "count": cell.count, "id": cell.id }));
+    fields.insert("cell".to_owned(), json!(name));
+    if let Some(cell) = cell {
+        fields.insert("text".to_owned(), json!(cell.text));
+    }
+    if let Place::Thread { name, library, .. } = place {
         fields.insert("thread".to_owned(), json!(name));
         fields.insert("library".to_owned(), json!(library));
     }
@@ -225,16 +254,19 @@ fn process(view: &ProcessView, start: u64) -> Value {
     })
 }
 
-fn exceptions(diagnosis: &Diagnosis) -> Vec<Value> {
-    let exceptions = diagnosis.exceptions.iter();
+fn exceptions(explanation: &Explanation) -> Vec<Value> {
+    let exceptions = explanation.diagnosis.exceptions.iter();
     exceptions
         .map(|exception| {
+            let lines = traceback::lines(exception, &explanation.cells);
+            let lines = lines.into_iter().map(Place::Line);
             json!({
                 "where": exception.kind.map(|kind| format!("{kind:?}").to_lowercase()),
                 "thread": exception.thread,
                 "type": exception.type_name,
                 "message": exception.message,
                 "traceback": exception.traceback.lines().collect::<Vec<_>>(),
+                "places": lines.map(|line| place(&line)).collect::<Vec<_>>(),
             })
         })
         .collect()

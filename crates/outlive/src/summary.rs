@@ -10,7 +10,7 @@ use outlive_diagnose::{BlackBoxes, VerdictId};
 use outlive_record::kind::ExceptionKind;
 
 use crate::boxes::Shelf;
-use crate::commands::why::{self, Explanation};
+use crate::commands::why::{self, Explanation, notebook_files};
 use crate::peak;
 use crate::printer::Style;
 use crate::printer::visible::visible;
@@ -63,7 +63,7 @@ fn dead_thread(run: &StoredRun, facts: &RunFacts) -> Option<String> {
     Some(format!(
         "thread {} died: {}",
         visible(&died.thread),
-        uncaught::short(died, &facts.cwd)
+        uncaught::short(died, &notebook_files::cells(&run.directory), &facts.cwd)
     ))
 }
 
@@ -104,7 +104,11 @@ fn exception(explanation: &Explanation) -> Option<String> {
     let main = exceptions
         .rev()
         .find(|exception| exception.kind == Some(ExceptionKind::Main))?;
-    Some(uncaught::short(main, &explanation.directory))
+    Some(uncaught::short(
+        main,
+        &explanation.cells,
+        &explanation.directory,
+    ))
 }
 
 /// `finished in 12 s, peak 1.2 GiB of 8.0 GiB (cgroup), run 20261115-091530-a1b2`.

@@ -1,5 +1,6 @@
 //! Uncaught exceptions in a few words.
 
+use outlive_diagnose::cells::Cells;
 use outlive_diagnose::thread_exceptions::ThreadException;
 use outlive_diagnose::traceback::own_line;
 use outlive_record::read::ExceptionRecord;
@@ -18,10 +19,10 @@ pub(crate) fn in_threads(exceptions: &[ThreadException]) -> Vec<String> {
 }
 
 /// `ValueError at train.py:12`, with the file named from the directory it was started in.
-pub(crate) fn short(exception: &ExceptionRecord, directory: &str) -> String {
+pub(crate) fn short(exception: &ExceptionRecord, cells: &Cells, directory: &str) -> String {
     let directory = format!("{directory}/");
-    let place = own_line(&exception.traceback).map_or_else(String::new, |line| {
-        let place = line.split(" in ").next().unwrap_or(line);
+    let place = own_line(exception, cells).map_or_else(String::new, |line| {
+        let place = line.split(" in ").next().unwrap_or(&line);
         format!(" at {}", place.strip_prefix(&directory).unwrap_or(place))
     });
     format!("{}{place}", exception.type_name)

@@ -67,7 +67,7 @@ def limited_process():
 
 def not_guarded():
     messages = []
-    for call in (lambda: outlive.guard("2GiB"), outlive.sparse):
+    for call in (outlive.sparse, lambda: outlive.guard("2GiB")):
         try:
             call()
         except outlive.NotGuarded as error:

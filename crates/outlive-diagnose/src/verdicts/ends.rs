@@ -1,6 +1,7 @@
 //! Ends that are no deaths, and runs without an end.
 
 use crate::case::{Case, who};
+use crate::diagnosis::Input;
 use crate::facts::{Change, ProcessFacts, RunFacts};
 use crate::interventions::Intervention;
 use crate::memory::{Memory, describe};
@@ -47,8 +48,8 @@ fn caught<'a>(case: &'a Case<'_>) -> Option<&'a Word> {
 }
 
 /// Code 0.
-pub(crate) fn finished(run: &RunFacts, root: Option<&ProcessFacts>) -> Verdict {
-    let name = root.map_or_else(|| "The program".to_owned(), who);
+pub(crate) fn finished(input: &Input<'_>, root: Option<&ProcessFacts>) -> Verdict {
+    let (run, name) = (input.run, name(input, root));
     let of_run = run
         .ended_at
         .map(|end| Span(end.saturating_sub(run.started_at)));
@@ -66,8 +67,8 @@ pub(crate) fn finished(run: &RunFacts, root: Option<&ProcessFacts>) -> Verdict {
 }
 
 /// Still going.
-pub(crate) fn running(root: Option<&ProcessFacts>) -> Verdict {
-    let name = root.map_or_else(|| "The program".to_owned(), who);
+pub(crate) fn running(input: &Input<'_>, root: Option<&ProcessFacts>) -> Verdict {
+    let name = name(input, root);
     Verdict::new(
         VerdictId::Running,
         Confidence::Proved,
@@ -77,8 +78,8 @@ pub(crate) fn running(root: Option<&ProcessFacts>) -> Verdict {
 }
 
 /// Still going, though a child died: `multiprocessing.Pool` waits for ever then.
-pub(crate) fn hang(root: Option<&ProcessFacts>, of_child: &Verdict) -> Verdict {
-    let name = root.map_or_else(|| "The program".to_owned(), who);
+pub(crate) fn hang(input: &Input<'_>, root: Option<&ProcessFacts>, of_child: &Verdict) -> Verdict {
+    let name = name(input, root);
     let mut verdict = Verdict::new(
         VerdictId::Hang,
         Confidence::Likely,
@@ -89,6 +90,11 @@ pub(crate) fn hang(root: Option<&ProcessFacts>, of_child: &Verdict) -> Verdict {
     verdict.advice.extend(of_child.advice.iter().cloned());
     verdict
         .advise("`multiprocessing.Pool` never notices a killed worker: stop the run if it is stuck")
+}
+
+fn name(input: &Input<'_>, root: Option<&ProcessFacts>) -> String {
+    let known = root.map(|root| who(root, input.notebook));
+    known.unwrap_or_else(|| "The program".to_owned())
 }
 
 /// No end was recorded: the supervisor went too.

@@ -123,7 +123,7 @@ pub(super) fn uncaught(case: &Case<'_>) -> Option<Verdict> {
     let Some(exception) = case.main_exception() else {
         return from_standard_error(case);
     };
-    let place = traceback::own_line(&exception.traceback)
+    let place = traceback::own_line(exception, case.cells)
         .map_or_else(String::new, |line| format!(" at {line}"));
     Some(
         Verdict::new(
@@ -168,6 +168,6 @@ fn nothing_to_run<'a>(case: &'a Case<'_>) -> Option<&'a Word> {
 }
 
 fn innermost_line(case: &Case<'_>) -> Option<String> {
-    let line = traceback::innermost(&case.main_exception()?.traceback)?;
-    Some(format!("traceback ends at {}", shorten(line)))
+    let line = traceback::innermost(case.main_exception()?, case.cells)?;
+    Some(format!("traceback ends at {}", shorten(&line)))
 }

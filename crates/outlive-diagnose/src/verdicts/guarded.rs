@@ -52,10 +52,12 @@ pub(super) fn allocation(case: &Case<'_>) -> Option<Verdict> {
         .because(first_line(word))
         .because(refusal.evidence());
     if refusal.exceeds_budget() {
-        verdict = verdict.advise(
+        verdict = verdict.advise(if case.is_in_notebook() {
+            "If it is meant to stay mostly empty: `with outlive.sparse():` around it"
+        } else {
             "If it is meant to stay mostly empty: `with outlive.sparse():` around it, or `outlive \
-             run --allow-sparse`",
-        );
+             run --allow-sparse`"
+        });
     }
     Some(with_ways_out(case, verdict, Some(refusal)))
 }
@@ -123,7 +125,7 @@ pub(super) fn native(case: &Case<'_>) -> Option<Verdict> {
         .because(word.quote())
         .because(refusal.evidence())
         .advise("This library gives up instead of raising an exception: nothing could catch it");
-    Some(with_more_room(verdict, refusal))
+    Some(with_more_room(case, verdict, refusal))
 }
 
 /// Words on standard error may be old; with Outlive's own record from moments before the end they
@@ -143,7 +145,7 @@ fn whose(case: &Case<'_>, intervention: Option<&Intervention>) -> (String, Strin
         .and_then(|it| case.tree.processes.iter().find(|one| one.id == it.process));
     match other {
         Some(other) => (
-            who(other),
+            who(other, case.notebook),
             format!("{} did not catch its exception", case.who()),
         ),
         None => (case.who(), "nothing caught the exception".to_owned()),
@@ -161,7 +163,7 @@ fn first_line(word: &Word) -> String {
 
 /// Where the exception reached the program.
 fn raised_at(case: &Case<'_>) -> Option<String> {
-    let line = traceback::own_line(&case.main_exception()?.traceback)?;
+    let line = traceback::own_line(case.main_exception()?, case.cells)?;
     Some(format!("it was raised at {line}"))
 }
 
@@ -180,14 +182,22 @@ fn with_ways_out(
          a time"
     ));
     match intervention {
-        Some(intervention) => with_more_room(verdict, intervention),
+        Some(intervention) => with_more_room(case, verdict, intervention),
         None => verdict,
     }
 }
 
-fn with_more_room(verdict: Verdict, intervention: &Intervention) -> Verdict {
+fn with_more_room(case: &Case<'_>, verdict: Verdict, intervention: &Intervention) -> Verdict {
     let advice = match intervention.source.as_str() {
         "" => return verdict,
+        "--limit" | "outlive.guard" if case.is_in_notebook() => {
+            "Or let it use more: a higher limit in `%%outlive limit=…` or `outlive.guard`"
+                .to_owned()
+        }
+        "MemAvailable" if case.is_in_notebook() => {
+            "Or shut down notebook kernels that are not needed: they keep their memory until then"
+                .to_owned()
+        }
         "--limit" => "Or let it use more: raise `--limit`".to_owned(),
         "MemAvailable" => {
             "Or free memory of the machine: what other programs take is not there for this one"

@@ -39,6 +39,7 @@ pub(super) fn group_kill(case: &Case<'_>) -> Option<Verdict> {
         with_evidence(verdict, case, kill)
             .because_all(line.map(|line| format!("kernel log: {line}")))
             .advise("Use less memory at the lines above, or raise the limit of the container")
+            .advise_all(stop_the_cell(case))
             .advise("On Kubernetes 1.32 or later `singleProcessOOMKill: true` spares the others"),
     )
 }
@@ -111,6 +112,7 @@ pub(super) fn cgroup(case: &Case<'_>) -> Option<Verdict> {
     Some(
         with_evidence(verdict, case, kill)
             .advise("Use less memory at the lines above: smaller batches, fewer workers, chunks")
+            .advise_all(stop_the_cell(case))
             .advise("Or raise this limit: the machine's own memory is not the bound"),
     )
 }
@@ -162,8 +164,23 @@ pub(super) fn host(case: &Case<'_>) -> Option<Verdict> {
     Some(
         verdict
             .advise("Use less memory at the lines above: smaller batches, fewer workers, chunks")
-            .advise("Or run fewer programs beside it, or on a larger machine"),
+            .advise_all(stop_the_cell(case))
+            .advise(if case.is_in_notebook() {
+                "Or shut down other notebook kernels: they keep their memory until then"
+            } else {
+                "Or run fewer programs beside it, or on a larger machine"
+            }),
     )
+}
+
+/// What took memory too fast for the guard at this limit is told in time at a lower one.
+fn stop_the_cell(case: &Case<'_>) -> Option<String> {
+    let is_guarded = case.is_in_notebook() && case.run.budget.is_some();
+    is_guarded.then(|| {
+        "Or start the cell with `%%outlive limit=75%`: it then fails with an explanation, and the \
+         variables stay"
+            .to_owned()
+    })
 }
 
 fn hedge(kill: &KernelKill<'_>) -> &'static str {

@@ -49,8 +49,12 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
     } else {
         Confidence::Unproved
     };
+    let by = match confidence {
+        Confidence::Unproved => "by",
+        Confidence::Likely | Confidence::Proved => "from outside by",
+    };
     let summary = format!(
-        "{} was killed by SIGKILL; nothing shows who sent it",
+        "{} was killed {by} SIGKILL; nothing shows who sent it",
         case.who()
     );
     let mut verdict = Verdict::new(VerdictId::KilledFromOutside, confidence, summary)
@@ -69,9 +73,12 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
             "a seccomp filter was active, which can kill too; the kernel log would say so",
         );
     }
-    Some(verdict.advise(
-        "Who may send it: a person, a time limit, a probe, `docker stop`, the program itself",
-    ))
+    Some(verdict.advise(if case.is_in_notebook() {
+        "Who may send it: a person, Jupyter at a restart or a shutdown that took too long, a \
+         culler of idle kernels, a time limit, `docker stop`"
+    } else {
+        "Who may send it: a person, a time limit, a probe, `docker stop`, the program itself"
+    }))
 }
 
 /// SIGTERM.
@@ -87,15 +94,24 @@ pub(super) fn terminated(case: &Case<'_>) -> Option<Verdict> {
     } else {
         ""
     };
+    let verdict = Verdict::new(
+        VerdictId::Terminated,
+        Confidence::Proved,
+        format!("{} was asked to end by SIGTERM{from}", case.who()),
+    )
+    .because(case.status_line());
+    if case.is_in_notebook() {
+        return Some(verdict.advise(
+            "Jupyter sends it to a kernel that is shut down or culled; a scheduler or a container \
+             that ends does too",
+        ));
+    }
     Some(
-        Verdict::new(
-            VerdictId::Terminated,
-            Confidence::Proved,
-            format!("{} was asked to end by SIGTERM{from}", case.who()),
-        )
-        .because(case.status_line())
-        .advise("Preemption, eviction, a time limit or a failed peer send it: see the scheduler")
-        .advise("Write a checkpoint in a SIGTERM handler, so that no work is lost"),
+        verdict
+            .advise(
+                "Preemption, eviction, a time limit or a failed peer send it: see the scheduler",
+            )
+            .advise("Write a checkpoint in a SIGTERM handler, so that no work is lost"),
     )
 }
 
@@ -121,7 +137,11 @@ pub(super) fn hung_up(case: &Case<'_>) -> Option<Verdict> {
         )
         .because(case.status_line())
         .because_all(told.map(crate::words::Word::quote))
-        .advise("Start it under `tmux`, `nohup` or `setsid`, or as a batch job"),
+        .advise(if case.is_in_notebook() {
+            "Start Jupyter under `tmux`, `nohup` or `setsid`, or as a service"
+        } else {
+            "Start it under `tmux`, `nohup` or `setsid`, or as a batch job"
+        }),
     )
 }
 

@@ -191,13 +191,19 @@ fn a_refusal_that_was_caught_is_a_remark_whatever_the_end() {
         .expect(VerdictId::Finished, Confidence::Proved);
     assert_eq!(
         finished.remarks,
-        ["Outlive refused 3 requests, and the program went on"]
+        [
+            "Outlive refused 3 requests, and the program went on; the last was 2.0 GiB at train.py:17 in \
+         step: only 1.5 GiB were left of the budget of 4.0 GiB (memory cgroup /job)"
+        ]
     );
     let exited = with_refusals(Scene::ended(EndStatus::Exited(3)), 1)
         .expect(VerdictId::ExitedWithCode, Confidence::Proved);
     assert_eq!(
         exited.remarks,
-        ["Outlive refused 1 request, and the program went on"]
+        [
+            "Outlive refused 1 request, and the program went on; it was 2.0 GiB at train.py:17 in step: \
+         only 1.5 GiB were left of the budget of 4.0 GiB (memory cgroup /job)"
+        ]
     );
     assert!(exited.intervention.is_none());
     let other = Scene::ended(EndStatus::Exited(1))
@@ -209,7 +215,11 @@ fn a_refusal_that_was_caught_is_a_remark_whatever_the_end() {
         .expect(VerdictId::UncaughtException, Confidence::Proved);
     assert_eq!(
         other.remarks,
-        ["Outlive refused 1 request and stopped growth 2 times, and the program went on"]
+        [
+            "Outlive refused 1 request and stopped growth 2 times, and the program went on; the last \
+         was 2.0 GiB at train.py:17 in step: only 1.5 GiB were left of the budget of 4.0 GiB \
+         (memory cgroup /job)"
+        ]
     );
 }
 

@@ -8,6 +8,7 @@ mod faults;
 mod guarded;
 mod holding;
 mod memory;
+mod notebook;
 mod outside;
 mod refused;
 mod scene;

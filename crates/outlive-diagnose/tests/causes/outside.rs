@@ -10,7 +10,7 @@ fn a_plain_kill_comes_from_outside() {
     let diagnosis = Scene::killed(9).expect(VerdictId::KilledFromOutside, Confidence::Likely);
     assert_eq!(
         diagnosis.verdict.summary,
-        "python (pid 100) was killed by SIGKILL; nothing shows who sent it"
+        "python (pid 100) was killed from outside by SIGKILL; nothing shows who sent it"
     );
     let not = &diagnosis.verdict.ruled_out;
     assert!(

@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
+use outlive_diagnose::cells::{Cell, Cells};
 use outlive_diagnose::facts::{
     CgroupFacts, Change, EndStatus, LogFacts, MachineFacts, ProcessFacts, ProcessId, RunFacts,
 };
+use outlive_diagnose::notebook::Notebook;
 use outlive_diagnose::{
     BlackBoxes, Confidence, Diagnosis, Input, Liveness, SourceText, VerdictId, diagnose,
 };
@@ -49,6 +51,8 @@ impl SourceText for Sources {
 pub(crate) struct Scene {
     pub(crate) run: RunFacts,
     pub(crate) liveness: Liveness,
+    notebook: Option<Notebook>,
+    cells: Cells,
     boxes: Boxes,
 }
 
@@ -93,6 +97,8 @@ impl Scene {
         let scene = Self {
             run,
             liveness: Liveness::Ended,
+            notebook: None,
+            cells: Cells::default(),
             boxes: Boxes::default(),
         };
         scene.process(ROOT, 1, Some(status), 90 * SECOND)
@@ -255,6 +261,24 @@ impl Scene {
         })
     }
 
+    /// The root is a notebook's kernel in which these cells ran: (file, count, source, seconds).
+    pub(crate) fn notebook(mut self, cells: &[(&str, u64, &str, u64)]) -> Self {
+        self.notebook = Some(Notebook {
+            pid: ROOT,
+            kernel_id: None,
+            session: None,
+        });
+        let cell = |&(file, count, source, seconds): &(&str, u64, &str, u64)| Cell {
+            file: file.to_owned(),
+            count,
+            id: None,
+            source: source.to_owned(),
+            time: seconds * SECOND,
+        };
+        self.cells = Cells::new(cells.iter().map(cell).collect());
+        self
+    }
+
     /// Still going.
     pub(crate) fn while_it_is(mut self, liveness: Liveness) -> Self {
         self.liveness = liveness;
@@ -268,6 +292,8 @@ impl Scene {
             run: &self.run,
             boxes: &self.boxes,
             sources: &Sources,
+            notebook: self.notebook.as_ref(),
+            cells: &self.cells,
             liveness: self.liveness,
         })
     }

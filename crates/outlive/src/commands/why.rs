@@ -1,9 +1,13 @@
 //! `outlive why`: what ended a run, with proof, and which lines held memory.
 
+pub(crate) mod notebook_files;
+
 use std::io::{self, Write};
 
 use anyhow::Result;
+use outlive_diagnose::cells::Cells;
 use outlive_diagnose::facts::{ProcessFacts, ProcessId, RunFacts};
+use outlive_diagnose::notebook::Notebook;
 use outlive_diagnose::signal;
 use outlive_diagnose::{
     BlackBoxes, Diagnosis, Input, Liveness, Role, VerdictId, diagnose, diagnose_process,
@@ -39,6 +43,10 @@ pub struct Explanation {
     pub started_monotonic: u64,
     /// Highest memory of the whole tree.
     pub tree_peak: u64,
+    /// The notebook it belongs to.
+    pub notebook: Option<Notebook>,
+    /// Cells that ran in it.
+    pub cells: Cells,
     /// What ended it.
     pub diagnosis: Diagnosis,
 }
@@ -82,10 +90,14 @@ pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Re
     } else if liveness(&facts) == Liveness::SupervisorLost {
         late::look(run, &mut facts);
     }
+    let notebook = notebook_files::notebook(&run.directory);
+    let cells = notebook_files::cells(&run.directory);
     let input = Input {
         run: &facts,
         boxes: &shelf,
         sources: &Sources::default(),
+        notebook: notebook.as_ref(),
+        cells: &cells,
         liveness: liveness(&facts),
     };
     let mut diagnosis = match process {
@@ -109,6 +121,8 @@ pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Re
         ended_at: facts.ended_at,
         explained_at: None,
         started_monotonic: facts.started_monotonic,
+        notebook,
+        cells,
         diagnosis,
     })
 }

@@ -19,6 +19,8 @@ use crate::uncaught;
 const PARAGRAPH: usize = 3;
 /// Growth from this size on is told.
 const WORTH_TELLING: u64 = 16 << 20;
+/// Columns that a command or the name of a notebook may take.
+const COMMAND: usize = 48;
 /// Other processes shown.
 const PROCESSES: usize = 6;
 
@@ -141,8 +143,24 @@ fn subtitle(explanation: &Explanation) -> String {
         format!("started {clock}{}", started.unwrap_or_default())
     };
     let confidence = verdict.confidence.as_str();
-    let command = cut(&visible::command(&explanation.command), 48);
-    format!("{confidence} · run {} · {time} · {command}", explanation.id)
+    let what = what_ran(explanation);
+    format!("{confidence} · run {} · {time} · {what}", explanation.id)
+}
+
+/// `python train.py`, or the notebook: the command of its kernel is Jupyter's, and nobody typed it.
+fn what_ran(explanation: &Explanation) -> String {
+    let Some(notebook) = &explanation.notebook else {
+        return cut(&visible::command(&explanation.command), COMMAND);
+    };
+    match notebook.session.as_deref().filter(|it| !it.is_empty()) {
+        Some(session) => {
+            // JSON has the whole path.
+            let file = session.rsplit('/').find(|part| !part.is_empty());
+            let name = visible(file.unwrap_or(session));
+            format!("notebook {}", super::cut_middle(&name, COMMAND))
+        }
+        None => "a notebook".to_owned(),
+    }
 }
 
 fn memory_line(explanation: &Explanation) -> String {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test reports failure")]
 
+mod cells;
 mod context;
 mod endings;
 mod evidence;

@@ -1,5 +1,6 @@
 //! From a run's folder to what a person or a program reads.
 
+mod cells;
 mod guarded;
 
 use outlive_diagnose::facts::{CgroupFacts, Change, EndStatus, ProcessFacts, ProcessId, RunFacts};
