@@ -31,13 +31,22 @@ def test_there_are_recordings_of_every_version():
     assert {run.parent.name for run in RUNS} >= {"v1"}
 
 
+def says(answer, before):
+    """Whether an answer says all that it said before; objects may have got more fields."""
+    if isinstance(before, dict):
+        return all(name in answer and says(answer[name], before[name]) for name in before)
+    if isinstance(before, list):
+        return len(answer) == len(before) and all(map(says, answer, before))
+    return answer == before
+
+
 def test_a_run_is_explained_as_before(lab, run):
     expected = json.loads((run[0] / "expected.json").read_text(encoding="utf-8"))
     answer = lab.why()
     for word in ("id", "confidence"):
         assert answer["verdict"][word] == expected["verdict"][word]
     for part in ("first_death", "threads", "exceptions"):
-        assert answer[part] == expected[part]
+        assert says(answer[part], expected[part]), (answer[part], expected[part])
     assert len(answer["holders"]) == len(expected["holders"])
     for holder, before in zip(answer["holders"], expected["holders"]):
         assert {word: holder[word] for word in OF_A_HOLDER} == {

@@ -6,13 +6,14 @@ use std::process::Command;
 use crate::step;
 
 /// Package, and what the tests want it for.
-const WANTED: [(&str, &str); 6] = [
+const WANTED: [(&str, &str); 7] = [
     ("gcc", "C programs that misbehave"),
     ("libc6-dev", "the same"),
     ("libjemalloc2", "programs preloaded with jemalloc"),
     ("libtcmalloc-minimal4", "programs preloaded with tcmalloc"),
     ("libmimalloc2.0", "programs preloaded with mimalloc"),
     ("debootstrap", "Pythons that this system does not have"),
+    ("chromium", "notebooks in a real browser"),
 ];
 
 /// Installs what is missing. A package that cannot be had is named; its tests say so themselves.
