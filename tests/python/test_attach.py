@@ -1,4 +1,4 @@
-"""The hook in an interpreter that ran before it came: patched slots instead of a preload."""
+"""The hook in an interpreter that ran before it came: replaced bindings instead of a preload."""
 
 import json
 import os

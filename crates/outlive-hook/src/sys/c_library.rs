@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{loaded, slots};
+use super::{bindings, loaded};
 
 /// The calling thread's `errno`.
 pub fn errno() -> i32 {
@@ -31,7 +31,7 @@ pub fn next_symbol(name: &CStr) -> *mut c_void {
     if loaded::came_late() {
         // What everybody uses. What the loader would call "next" is behind us in our own list of
         // libraries, and may be another.
-        let shown = slots::behind(symbol(name) as usize, name);
+        let shown = bindings::behind(symbol(name) as usize, name);
         if shown != 0 {
             return shown as *mut c_void;
         }

@@ -2,6 +2,7 @@
 //! this folder, one subject a file.
 
 pub mod altstack;
+pub mod bindings;
 pub mod bootstrap;
 pub mod c_library;
 pub mod clock;
@@ -23,7 +24,6 @@ pub mod process;
 pub mod real;
 pub mod residency;
 pub mod signal;
-pub mod slots;
 pub mod stack;
 #[cfg(test)]
 pub mod testing;

@@ -18,8 +18,8 @@ pub mod processes;
 pub mod signals;
 
 use super::{
-    altstack, c_library, guard_calls, interpreter, ledger, library, loaded, real, residency,
-    signal, slots,
+    altstack, bindings, c_library, guard_calls, interpreter, ledger, library, loaded, real,
+    residency, signal,
 };
 use crate::{arena, config, recorder};
 
@@ -52,7 +52,7 @@ extern "C" fn construct() {
     if arena::recording().is_some() {
         signal::install();
         if loaded::came_late() {
-            slots::begin();
+            bindings::begin();
         }
     }
 }

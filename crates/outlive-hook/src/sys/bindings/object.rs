@@ -1,6 +1,6 @@
-//! The slots of one object.
+//! The bindings of one object.
 
-#![expect(unsafe_code, reason = "reads tables of the loader and writes slots")]
+#![expect(unsafe_code, reason = "reads tables of the loader and writes bindings")]
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::AtomicUsize;
@@ -12,7 +12,7 @@ use crate::sys::loaded::{
     DT_JMPREL, DT_PLTRELSZ, DT_RELA, DT_RELASZ, DT_STRTAB, DT_SYMTAB, Loaded,
 };
 
-/// Kinds of relocation that fill a slot with the address of a function.
+/// Kinds of relocation that fill a binding with the address of a function.
 #[cfg(target_arch = "x86_64")]
 const KINDS: [u32; 3] = [1, 6, 7];
 #[cfg(target_arch = "x86_64")]
@@ -22,10 +22,10 @@ const KINDS: [u32; 3] = [257, 1025, 1026];
 #[cfg(target_arch = "aarch64")]
 const CALLED: u32 = 1026;
 
-/// Who came of it.
+/// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its slots hold our functions. Settled unless the loader may still be at work on it, which
+    /// Its bindings hold our functions. Settled unless the loader may still be at work on it, which
     /// cannot be told of an object without constant pages.
     Done {
         /// Whether it need not be looked at again.
@@ -39,18 +39,18 @@ pub enum Outcome {
     Closed,
 }
 
-/// What the slot of a function holds in an object.
+/// What the binding of a function holds in an object.
 pub fn held(object: &Loaded<'_>, name: &CStr) -> Option<usize> {
     let mut found = None;
     Imports::of(object)?.each(|import, one| {
         if one == name && import.is_call {
-            found = import.slot().map(|slot| slot.load(Acquire));
+            found = import.binding().map(|binding| binding.load(Acquire));
         }
     });
     found
 }
 
-/// A slot that is filled with the address of a function from elsewhere.
+/// A binding that is filled with the address of a function from elsewhere.
 #[derive(Clone, Copy, Debug)]
 struct Import {
     address: usize,
@@ -59,7 +59,7 @@ struct Import {
 }
 
 impl Import {
-    fn slot(&self) -> Option<&'static AtomicUsize> {
+    fn binding(&self) -> Option<&'static AtomicUsize> {
         if !self.address.is_multiple_of(align_of::<usize>()) {
             return None;
         }
@@ -86,7 +86,7 @@ impl<'a> Imports<'a> {
         })
     }
 
-    /// Shows all slots of functions, with their names.
+    /// Shows all bindings of functions, with their names.
     fn each(&self, mut visit: impl FnMut(Import, &CStr)) {
         for (table, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
             let table = self.object.address(table);
@@ -157,7 +157,7 @@ pub fn patch(object: &Loaded<'_>, functions: &[Function], names: &[&CStr]) -> Ou
     imports.each(|import, name| {
         let place = names.iter().position(|one| *one == name);
         if let Some(function) = place.and_then(|place| functions.get(place)) {
-            patcher.slot(import, function);
+            patcher.binding(import, function, place < Some(super::ALLOCATOR));
         }
     });
     match patcher {
@@ -180,13 +180,13 @@ struct Patcher<'a> {
 }
 
 impl Patcher<'_> {
-    /// Replaces what a slot holds, if it is the function that ours stands in front of.
-    fn slot(&mut self, import: Import, function: &Function) {
+    /// Replaces what a binding holds, if it is the function that ours stands in front of.
+    fn binding(&mut self, import: Import, function: &Function, is_allocator: bool) {
         let (ours, real) = (function.ours.load(Acquire), function.real.load(Relaxed));
-        let Some(slot) = import.slot().filter(|_| ours != 0 && real != 0) else {
+        let Some(binding) = import.binding().filter(|_| ours != 0 && real != 0) else {
             return;
         };
-        let held = slot.load(Acquire);
+        let held = binding.load(Acquire);
         let stub = function.stub.load(Relaxed);
         if held == ours || (held == stub && stub != 0) {
             return;
@@ -194,11 +194,11 @@ impl Patcher<'_> {
         // Not called yet: it leads back into the object, to code that asks the loader.
         let is_unbound = import.is_call && self.object.holds(held, |_| true);
         if held != real && !is_unbound {
-            self.is_bound |= held != 0;
+            self.is_bound |= is_allocator && held != 0;
             return;
         }
         if self.open(import.address) {
-            slot.store(ours, Release);
+            binding.store(ours, Release);
         } else {
             self.is_closed = true;
         }

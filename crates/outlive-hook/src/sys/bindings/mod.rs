@@ -1,13 +1,13 @@
 //! Puts our functions in front of the C library's in a process that runs already.
 //!
-//! An object calls a function of another through a slot, a word that the loader has filled with the
-//! function's address. Under `LD_PRELOAD` the loader fills in ours. Here it has filled in the real
-//! one, and we replace it: one aligned store, while other threads call through the slot and get the
-//! one or the other.
+//! An object calls a function of another through a binding, a word that the loader has filled with
+//! the function's address. Under `LD_PRELOAD` the loader fills in ours. Here it has filled in the
+//! real one, and we replace it: one aligned store, while other threads call through the binding and
+//! get the one or the other.
 //!
 //! Three things make it safe:
 //!
-//! - a slot is changed only where it holds the very function that ours calls, or nothing yet. A
+//! - a binding is changed only where it holds the very function that ours calls, or nothing yet. A
 //!   library that is bound to another allocator keeps it, or blocks of one would be freed by the
 //!   other;
 //! - an object that another thread is just loading is left alone: until the loader has closed its
@@ -70,6 +70,8 @@ const NAMES: [&CStr; 38] = [
     c"__vfprintf_chk",
     c"dlopen",
 ];
+/// So many of them, from the first on, are the allocator.
+const ALLOCATOR: usize = 13;
 const DLOPEN: usize = NAMES.len() - 1;
 
 /// A function by the addresses it has.
@@ -77,7 +79,7 @@ const DLOPEN: usize = NAMES.len() - 1;
 pub struct Function {
     ours: AtomicUsize,
     real: AtomicUsize,
-    /// The program's own stub for it, which leads to the program's slot; 0 where there is none.
+    /// The program's own stub for it, which leads to the program's binding; 0 where there is none.
     stub: AtomicUsize,
 }
 
@@ -104,7 +106,7 @@ static TAKEN_AWAY: AtomicU64 = AtomicU64::new(0);
 ///
 /// A program that is not position independent has a stub of its own for each function whose address
 /// it takes. That is where the function is, for everybody else too; and the stub calls through the
-/// program's slot, which is to be ours.
+/// program's binding, which is to be ours.
 pub fn behind(shown: usize, name: &CStr) -> usize {
     if shown == 0 {
         return 0;
