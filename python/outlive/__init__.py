@@ -44,9 +44,25 @@ __all__ = [
     "__version__",
     "guard",
     "headroom",
+    "load_ipython_extension",
     "read",
     "retry",
     "sparse",
+    "unload_ipython_extension",
     "usage",
     "why",
 ]
+
+
+def load_ipython_extension(ip: object) -> None:
+    """Loads Outlive into an IPython shell: `%load_ext outlive`."""
+    from outlive.notebook import extension
+
+    extension.load(ip)
+
+
+def unload_ipython_extension(ip: object) -> None:
+    """Takes Outlive out of an IPython shell again: `%unload_ext outlive`."""
+    from outlive.notebook import extension
+
+    extension.unload(ip)

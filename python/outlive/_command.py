@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,12 @@ def program() -> Path:
     raise CommandError(message)
 
 
+def environment() -> dict[str, str]:
+    """The variables for the program: it is not to be recorded as a part of this process's run."""
+    of_this_run = ("LD_PRELOAD", "OUTLIVE_RUN_DIR", "OUTLIVE_BOX_SIZE")
+    return {name: value for name, value in os.environ.items() if name not in of_this_run}
+
+
 def why(run: str = "last") -> dict[str, Any]:
     """Explains how a run ended.
 
@@ -54,7 +61,9 @@ def why(run: str = "last") -> dict[str, Any]:
         CommandError: There is no such run, or it cannot be read.
     """
     command = [str(program()), "why", "--format", "json", run]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    finished = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment()
+    )
     if finished.returncode not in _ANSWERED:
         raise CommandError(finished.stderr.strip() or f"`outlive why` ended {finished.returncode}")
     try:
