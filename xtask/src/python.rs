@@ -86,6 +86,11 @@ impl Environment {
         )
     }
 
+    /// Where its interpreter is.
+    pub(crate) fn python_path(&self) -> PathBuf {
+        self.root.join("bin/python")
+    }
+
     /// Its interpreter, with the environment's programs first on the path.
     pub(crate) fn python(&self) -> Command {
         self.program("python")

@@ -5,6 +5,7 @@ mod figures;
 mod instructions;
 mod measurement;
 mod memory;
+mod notebook;
 mod options;
 mod overhead;
 mod report;
@@ -25,6 +26,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
   overhead   time, processor time, instructions and memory, bare and under every tool
   memory     resident memory and start-up time that recording adds to a process
   why        time of `outlive why` on full and on ordinary black boxes
+  notebook   what the set-up of Jupyter adds to a kernel, and how soon its answers are there
   survival   what becomes of programs that run out of memory, bare and under every tool
 
   --rounds N         at most N rounds (default: 60); 0 only counts and samples
@@ -53,6 +55,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         "overhead" => overhead::main(&options),
         "memory" => memory::main(&options),
         "why" => why::main(&options),
+        "notebook" => notebook::main(&options),
         _ => bail!("Unknown benchmark `{name}`\nhint: `cargo xtask bench` lists them"),
     }
 }

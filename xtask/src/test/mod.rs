@@ -129,6 +129,20 @@ fn lint_python() -> Result<()> {
     run(&["mypy", "--strict", "python"])
 }
 
+/// An environment with all frameworks and a wheel of what is here.
+pub(crate) fn frameworks() -> Result<Environment> {
+    frameworks_with(&wheel::build()?)
+}
+
+fn frameworks_with(wheel: &Wheel) -> Result<Environment> {
+    let requirements = root().join("tests/requirements.txt");
+    let place = cache_directory().join("frameworks");
+    let environment = Environment::with_requirements(&place, &requirements)?;
+    let words = ["install", "--quiet", "--no-index", "--no-deps"];
+    environment.pip(&[&words[..], &["--force-reinstall"]].concat(), &wheel.path)?;
+    Ok(environment)
+}
+
 fn python_tests(steps: &mut Steps, wheel: &Wheel) -> Result<()> {
     steps.step("Debian packages", || {
         packages::ensure();
@@ -143,20 +157,7 @@ fn python_tests(steps: &mut Steps, wheel: &Wheel) -> Result<()> {
     })?;
     let mut frameworks = None;
     steps.step("frameworks", || {
-        let requirements = root().join("tests/requirements.txt");
-        let place = cache_directory().join("frameworks");
-        let environment = Environment::with_requirements(&place, &requirements)?;
-        environment.pip(
-            &[
-                "install",
-                "--quiet",
-                "--no-index",
-                "--no-deps",
-                "--force-reinstall",
-            ],
-            &wheel.path,
-        )?;
-        frameworks = Some(environment);
+        frameworks = Some(frameworks_with(wheel)?);
         Ok(())
     })?;
     let (Some(frameworks), Some(pythons)) = (frameworks, pythons) else {
