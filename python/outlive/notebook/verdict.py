@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from typing import Any
 
-from outlive._command import program
+from outlive._command import environment, program
 from outlive._native import CommandError
 
 _PATIENCE_SECONDS = 20
-# The program must not be recorded as a part of the kernel's own run.
-_LEFT_OUT = ("LD_PRELOAD", "OUTLIVE_RUN_DIR", "OUTLIVE_BOX_SIZE")
 
 
 def facts(run: str) -> dict[str, Any]:
@@ -41,14 +38,13 @@ def text(run: str) -> str:
 
 
 def _asked(run: str, *options: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     try:
         finished = subprocess.run(
             [str(program()), "why", *options, "--", run],
             capture_output=True,
             text=True,
             check=False,
-            env={**kept, "NO_COLOR": "1"},
+            env={**environment(), "NO_COLOR": "1"},
             timeout=_PATIENCE_SECONDS,
         )
     except (OSError, subprocess.SubprocessError) as error:
