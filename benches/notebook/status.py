@@ -38,7 +38,7 @@ async def main():
                 for _ in range(REQUESTS):
                     server.ask(path)
                 shares.append((processor_seconds(server.process.pid) - before) / REQUESTS)
-    print(json.dumps({"shares": shares}))
+    print(json.dumps({"server": shares}))
 
 
 def processor_seconds(pid):

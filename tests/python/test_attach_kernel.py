@@ -1,8 +1,10 @@
-"""`%load_ext outlive` in a plain kernel that Outlive did not start: the guard's scenarios survive."""
+"""`%load_ext outlive` in a plain kernel that Outlive did not start: scenarios survive."""
 
+import ast
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -35,12 +37,22 @@ def plain_kernel(lab, group, environment):
     client.load_connection_file()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=PATIENCE_SECONDS)
+        wait_for(client, process)
         yield Kernel(None, client), process
     finally:
         client.stop_channels()
         process.kill()
         process.wait()
+
+
+def wait_for(client, process):
+    """Waits for a kernel; its client takes one that is slow to start for dead."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return client.wait_for_ready(timeout=PATIENCE_SECONDS)
+        except RuntimeError:
+            assert process.poll() is None and time.monotonic() < until
 
 
 @pytest.mark.parametrize("name", SURVIVORS)
@@ -76,3 +88,19 @@ def test_an_uncaught_refusal_shows_the_block_and_every_variable_is_there(lab):
             assert kernel.value("images.sum()") == "np.float64(10000000.0)"
             assert process.poll() is None
         assert group.kills() == 0
+
+
+def test_a_library_that_cannot_be_guarded_is_named_by_the_doctor(lab, compiler):
+    allocator = compiler.library("own_allocator.c", name="own_allocator")
+    own = compiler.library("plugin.c", "-Wl,--no-as-needed", str(allocator), name="plugin_own")
+    load = f"import ctypes, os\nctypes.CDLL({str(own)!r}, mode=os.RTLD_DEEPBIND | os.RTLD_NOW)"
+    ask = "from outlive.jupyter import unguarded; print(unguarded.libraries())"
+    with cgroup.group_of(next(iter(cgroup.versions()), 1), 512 << 20) as group:
+        with plain_kernel(lab, group, {}) as (kernel, process):
+            kernel.run("%load_ext outlive")
+            kernel.run(load)
+            told = ast.literal_eval(lab.bare(sys.executable, "-c", ask).stdout.decode())
+        assert len(told) == 1
+        assert "plugin_own.so is bound to an allocator of its own" in told[0]
+        assert told[0].endswith(f"(pid {process.pid})")
+    assert ast.literal_eval(lab.bare(sys.executable, "-c", ask).stdout.decode()) == []

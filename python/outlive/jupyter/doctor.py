@@ -14,6 +14,7 @@ from typing import Any
 import outlive
 from outlive import _command
 from outlive.jupyter import piece as pieces
+from outlive.jupyter import unguarded
 from outlive.jupyter.change import contents
 from outlive.jupyter.environment import LEAST, Environment, major
 from outlive.jupyter.finding import Finding
@@ -72,6 +73,7 @@ def findings(environment: Environment) -> Iterator[Finding]:
         yield _lab(environment)
     if environment.has("ipykernel"):
         yield from _kernel()
+    yield from _unguarded()
 
 
 def _packages(environment: Environment) -> Iterator[Finding]:
@@ -214,6 +216,16 @@ def _kernel() -> Iterator[Finding]:
     hint = f"{_SET_UP}; a profile that sets `InteractiveShellApp.extensions` itself must add to it"
     text = "loaded in it" if seen.extension else "not loaded in it"
     yield Finding("IPython's extension", seen.extension, text, hint)
+
+
+def _unguarded() -> Iterator[Finding]:
+    """Libraries in kernels that run now; a kernel that Outlive starts has none."""
+    hint = "start that kernel under Outlive: restart it once this environment is set up"
+    found = unguarded.libraries()
+    for note in found:
+        yield Finding("library", False, note, hint)
+    if not found:
+        yield Finding("libraries of running kernels", True, "all are guarded")
 
 
 def _is_there(piece: pieces.Piece) -> bool:

@@ -6,6 +6,7 @@ A kernel that is started again has another one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -59,8 +60,12 @@ class Life:
         return found.result() if found.done() else None
 
     def ask_to_end(self) -> None:
-        """Notes that the end, when it comes, was asked for."""
+        """Notes that the end, when it comes, was asked for: no notebook is to tell it later."""
         self._asked = True
+        folder = self.directory
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                (folder / "told").touch()
 
     def note_signal(self, number: int) -> None:
         """Notes a signal that Jupyter sends.
@@ -71,7 +76,7 @@ class Life:
         if number == signal.SIGINT:
             self._was_interrupted = True
         elif number != 0:
-            self._asked = True
+            self.ask_to_end()
 
     def look(self) -> None:
         """Sees whether the process ended, and if so, begins to ask why."""

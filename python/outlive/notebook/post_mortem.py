@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from outlive import _store
 from outlive.notebook import identity, verdict
 from outlive.notebook.identity import Identity
 from outlive.notebook.shell import Shell
@@ -102,36 +102,14 @@ class PostMortem:
 def _previous(me: Identity, own_folder: Path | None) -> list[tuple[Identity, Path]]:
     """Runs that were this kernel, or may turn out to have been: of each notebook the newest."""
     found: dict[str | None, tuple[Identity, Path]] = {}
-    for folder in _newest_runs(own_folder):
+    store = own_folder.parent if own_folder else _store.folder()
+    for folder in _store.newest(store, _RUNS_LOOKED_AT):
         if own_folder is not None and folder.name == own_folder.name:
             continue
         earlier = identity.read(folder)
         if earlier is not None and earlier.pid != me.pid and me.may_be_same_kernel(earlier):
             found.setdefault(earlier.session, (earlier, folder))
     return list(found.values())[:_MOST_NOTEBOOKS]
-
-
-def _newest_runs(own_folder: Path | None) -> list[Path]:
-    store = own_folder.parent if own_folder else _store()
-    if store is None:
-        return []
-    try:
-        names = [entry.name for entry in os.scandir(store) if entry.is_dir()]
-    except OSError:
-        return []
-    return [store / name for name in sorted(names, reverse=True)[:_RUNS_LOOKED_AT]]
-
-
-def _store() -> Path | None:
-    """Where runs are kept; the rules are those of `outlive` itself."""
-    home = os.environ.get("OUTLIVE_HOME")
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if home:
-        return Path(home) / "runs"
-    if state.startswith("/"):
-        return Path(state) / "outlive" / "runs"
-    home = os.environ.get("HOME")
-    return Path(home) / ".local/state/outlive/runs" if home else None
 
 
 def _ended_badly(folder: Path) -> bool:

@@ -15,12 +15,10 @@ use crate::sys::loaded::{
 /// Kinds of relocation that fill a binding with the address of a function.
 #[cfg(target_arch = "x86_64")]
 const KINDS: [u32; 3] = [1, 6, 7];
-#[cfg(target_arch = "x86_64")]
-const CALLED: u32 = 7;
 #[cfg(target_arch = "aarch64")]
 const KINDS: [u32; 3] = [257, 1025, 1026];
-#[cfg(target_arch = "aarch64")]
-const CALLED: u32 = 1026;
+const ADDRESS: u32 = KINDS[0];
+const CALLED: u32 = KINDS[2];
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +54,8 @@ struct Import {
     address: usize,
     /// Used for calls only, so that it may be bound at the first of them.
     is_call: bool,
+    /// A variable of the object's own, which it may have set to something else since.
+    is_variable: bool,
 }
 
 impl Import {
@@ -108,6 +108,7 @@ impl<'a> Imports<'a> {
                 let import = Import {
                     address: self.object.base.wrapping_add(relocation.offset as usize),
                     is_call: kind == CALLED,
+                    is_variable: kind == ADDRESS,
                 };
                 visit(import, name);
             }
@@ -194,7 +195,7 @@ impl Patcher<'_> {
         // Not called yet: it leads back into the object, to code that asks the loader.
         let is_unbound = import.is_call && self.object.holds(held, |_| true);
         if held != real && !is_unbound {
-            self.is_bound |= is_allocator && held != 0;
+            self.is_bound |= is_allocator && !import.is_variable && held != 0;
             return;
         }
         if self.open(import.address) {
