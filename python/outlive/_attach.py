@@ -51,8 +51,8 @@ def attach(limit: int | str | None = None) -> None:
         told = _start_watching(limit)
         try:
             _load(told)
-        except NotGuarded:
-            _end_watching(told)
+        except BaseException:
+            _end_watching(told["pid"])
             raise
         _attached["pid"] = os.getpid()
 
@@ -79,25 +79,47 @@ def _start_watching(limit: int | str | None) -> dict[str, Any]:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    try:
+        return _told_by(watching)
+    except BaseException:
+        # Its session has no other member than the process that goes on.
+        with contextlib.suppress(OSError):
+            os.killpg(watching.pid, signal.SIGTERM)
+        raise
+
+
+def _told_by(watching: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert watching.stdout is not None
     assert watching.stderr is not None
     with watching.stdout, watching.stderr:
         line = _first_line(watching.stdout.fileno())
         watching.wait()
         if not line:
-            reason = os.read(watching.stderr.fileno(), 4096).decode("utf-8", "replace").strip()
+            reason = _what_is_there(watching.stderr.fileno())
             raise CommandError(reason or "`outlive watch` gave no answer")
     told: dict[str, Any] = json.loads(line)
     return told
 
 
+def _what_is_there(descriptor: int) -> str:
+    """What can be read without waiting."""
+    os.set_blocking(descriptor, False)
+    try:
+        return os.read(descriptor, 4096).decode("utf-8", "replace").strip()
+    except BlockingIOError:
+        return ""
+
+
 def _first_line(descriptor: int) -> bytes:
     """What comes until the end of a line, or until patience ends."""
     until = time.monotonic() + _PATIENCE
+    # Not `select`, which knows no descriptor above 1023.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
     text = b""
     while not text.endswith(b"\n"):
         left = until - time.monotonic()
-        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+        if left <= 0 or not poll.poll(left * 1000):
             return b""
         part = os.read(descriptor, 65536)
         if not part:
@@ -113,10 +135,13 @@ def _load(told: dict[str, Any]) -> None:
     try:
         ctypes.CDLL(told["hook"], mode=ctypes.RTLD_GLOBAL)
         is_guarded = bool(_hook.functions())
-        reason = "the hook could not start: see the notes of the run's black box"
+        reason = "another tool, or the program itself, stands in front of `malloc`"
     except OSError as error:
         is_guarded = False
         reason = str(error)
+    except BaseException:
+        _restore(before)
+        raise
     if not is_guarded:
         _restore(before)
         raise NotGuarded(f"This process cannot be guarded: {reason}")
@@ -130,7 +155,7 @@ def _restore(before: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _end_watching(told: dict[str, Any]) -> None:
+def _end_watching(pid: int) -> None:
     # Gone already, it need not be ended.
     with contextlib.suppress(OSError):
-        os.kill(told["pid"], signal.SIGTERM)
+        os.kill(pid, signal.SIGTERM)

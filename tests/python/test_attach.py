@@ -53,7 +53,9 @@ def attached(lab, script, *arguments, **options):
 
 def test_threads_libraries_and_unloading_survive_five_hundred_rounds(lab, compiler):
     plugins = [
-        compiler.library("plugin.c", *flags, name=f"plugin_{kind}") for kind, flags in KINDS.items()
+        compiler.library("plugin.c", *flags, name=f"{whose}_{kind}")
+        for whose in ("threads", "kept")
+        for kind, flags in KINDS.items()
     ]
     lab.run_folder.mkdir()
     busy = compiler.library("busy.c", "-lpthread")
@@ -161,6 +163,49 @@ for _ in range(100):
     assert any("allocator of its own" in note and "plugin_own" in note for note in lab.box().notes)
 
 
+def test_what_is_not_bound_yet_is_left_to_the_librarys_own_allocator(lab, compiler):
+    # Its `free` is bound at the first call, and must be that of its `malloc`, which was called.
+    allocator = compiler.library("own_allocator.c", name="own_allocator")
+    own = compiler.library(
+        "plugin.c", "-Wl,-z,lazy", "-Wl,--no-as-needed", str(allocator), name="plugin_own_lazy"
+    )
+    text = """
+import ctypes, os, sys
+library = ctypes.CDLL(sys.argv[2], mode=os.RTLD_DEEPBIND | os.RTLD_LAZY)
+library.take.restype = ctypes.c_void_p
+library.give.argtypes = [ctypes.c_void_p]
+block = library.take(ctypes.c_size_t(5000))
+ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+library.give(block)
+"""
+    ended = recorded(lab, text, own)
+    assert ended.returncode == 0, ended.stderr.decode()
+
+
+def test_a_name_is_looked_for_where_those_say_who_brought_the_caller(lab, compiler, tmp_path):
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    plugin = compiler.library("plugin.c", *KINDS["now"], name="plugin_now")
+    (hidden / "libinherited.so").write_bytes(plugin.read_bytes())
+    asks = compiler.library("asks.c", name="asks_plain")
+    brings = compiler.library(
+        "plugin.c",
+        "-Wl,--no-as-needed",
+        str(asks),
+        "-Wl,--disable-new-dtags",
+        f"-Wl,-rpath,{hidden}",
+        name="brings",
+    )
+    text = """
+brings = ctypes.CDLL(sys.argv[2])
+asks = ctypes.CDLL(sys.argv[3])
+asks.ask.restype = ctypes.c_void_p
+assert asks.ask(b"libinherited.so"), "not found"
+"""
+    ended = recorded(lab, LOAD_HOOK + text, brings, asks)
+    assert ended.returncode == 0, ended.stderr.decode()
+
+
 def test_every_interpreter_can_be_joined(lab, interpreter):
     script = lab.folder / "joins.py"
     script.write_text(
@@ -239,6 +284,55 @@ def work():
 print(work())
 """
     assert int(told(lab, text)) == 250 * MIB
+
+
+def test_joined_from_another_thread_the_one_that_grows_is_stopped(lab):
+    text = """
+import sys, threading
+import outlive
+def join():
+    outlive.guard("300MiB")
+thread = threading.Thread(target=join)
+thread.start()
+thread.join()
+for _ in range(1000):
+    pass
+def grow(kept):
+    while True:
+        kept.append(bytes(40_000))
+def work():
+    kept = []
+    try:
+        grow(kept)
+    except outlive.OutOfHeadroom:
+        print("stopped")
+work()
+"""
+    ended = lab.bare(sys.executable, "-c", text)
+    assert ended.stdout.decode() == "stopped\n", ended.stderr.decode()
+
+
+def test_many_open_files_do_not_matter(lab):
+    text = """
+import os, resource
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1500)]
+import outlive
+outlive.guard("1GiB")
+print("guarded")
+"""
+    ended = lab.bare(sys.executable, "-c", text)
+    assert ended.stdout.decode() == "guarded\n", ended.stderr.decode()
+
+
+def test_a_thread_that_a_constructor_waits_for_may_wait_for_children(lab, compiler):
+    # The loader's lock is held meanwhile: nothing may be looked up then.
+    waits = compiler.library("constructor.c", "-lpthread", name="constructor")
+    ended = recorded(lab, LOAD_HOOK + "ctypes.CDLL(sys.argv[2])", waits)
+    assert ended.returncode == 0, ended.stderr.decode()
+    ended = lab.hooked(sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", waits)
+    assert ended.returncode == 0, ended.stderr.decode()
 
 
 def test_what_watches_is_nobodys_child_and_may_die(lab):

@@ -90,6 +90,28 @@ def test_an_uncaught_refusal_shows_the_block_and_every_variable_is_there(lab):
         assert group.kills() == 0
 
 
+GROWTH = {
+    "arrays": "import numpy\nkept = []\nwhile True: kept.append(numpy.ones(100_000, dtype='u1'))",
+    "integers": "kept = []\ni = 10**9\nwhile True:\n    kept.append(i); i += 1",
+    "large arrays": "import numpy\nkept = []\nwhile True: kept.append(numpy.ones(30 << 20, 'u1'))",
+}
+
+
+@pytest.mark.parametrize("kind", GROWTH)
+def test_the_error_is_shown_when_nothing_is_left(lab, kind):
+    # To show a traceback IPython parses the source of its frames, which takes memory too.
+    with cgroup.group_of(next(iter(cgroup.versions()), 1), 500 << 20) as group:
+        with plain_kernel(lab, group, {}) as (kernel, process):
+            kernel.run("%load_ext outlive")
+            ran = kernel.run(GROWTH[kind])
+            assert ran.status == "error"
+            assert ran.error.startswith(("OutOfHeadroom", "MemoryError")), ran.text
+            assert "Outlive" in ran.block["text/plain"]
+            assert kernel.value("len(kept) > 5") == "True"
+            assert process.poll() is None
+        assert group.kills() == 0
+
+
 def test_a_library_that_cannot_be_guarded_is_named_by_the_doctor(lab, compiler):
     allocator = compiler.library("own_allocator.c", name="own_allocator")
     own = compiler.library("plugin.c", "-Wl,--no-as-needed", str(allocator), name="plugin_own")

@@ -27,7 +27,7 @@ def main(words: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"Cannot write `{error.filename}`: {error.strerror}", file=sys.stderr)
+        print(f"Cannot use `{error.filename}`: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 

@@ -18,7 +18,7 @@ class Change:
         path: The file.
         before: What is in it; `None` where there is no file.
         after: What will be in it; `None` where there will be none.
-        mode: Its permissions, where they are known; otherwise they are as usual, or stay.
+        mode: Its permissions, where they are known; otherwise they stay, and new ones are 0644.
     """
 
     path: Path
@@ -67,6 +67,8 @@ class Changes:
         try:
             for folder in self.folders:
                 folder.mkdir()
+                # Everybody who uses the environment reads it, whatever the umask of its owner.
+                folder.chmod(0o755)
                 folders.append(folder)
             for change in self.changes:
                 change.apply()
@@ -120,7 +122,7 @@ def _replace(path: Path, content: bytes, mode: int | None) -> None:
     # Where the file is a link into someone's collection of settings, the settings are changed.
     target = Path(os.path.realpath(path))
     if mode is None:
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
     descriptor, name = tempfile.mkstemp(prefix=".outlive-", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -130,10 +132,3 @@ def _replace(path: Path, content: bytes, mode: int | None) -> None:
     except BaseException:
         Path(name).unlink()
         raise
-
-
-def _umask() -> int:
-    # It can only be read by setting it; nothing else runs in this process.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import outlive
-from outlive import _command
+from outlive import _command, _store
 from outlive.jupyter import piece as pieces
 from outlive.jupyter import unguarded
 from outlive.jupyter.change import contents
@@ -60,6 +60,7 @@ def findings(environment: Environment) -> Iterator[Finding]:
     yield _program()
     yield _hook_library()
     yield _budget()
+    yield _run_store()
     yield _entry_point()
     if environment.has("jupyter_server"):
         extension = _server_extension(environment)
@@ -118,6 +119,18 @@ def _budget() -> Finding:
         return Finding("budget", True, str(outlive.usage()))
     except OSError as error:
         return Finding("budget", False, str(error), "mount /proc and the memory cgroups")
+
+
+def _run_store() -> Finding:
+    """Without a place to record to, nothing is guarded."""
+    folder = _store.folder()
+    hint = "set OUTLIVE_HOME to a folder that you may write to"
+    if folder is None:
+        return Finding("run store", False, "neither OUTLIVE_HOME nor HOME is set", hint)
+    present = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    ok = present.is_dir() and os.access(present, os.W_OK | os.X_OK)
+    text = str(folder) if ok else f"{folder} cannot be written to"
+    return Finding("run store", ok, text, hint)
 
 
 def _entry_point() -> Finding:

@@ -126,7 +126,9 @@ class OutliveProvisioner(LocalProvisioner):  # type: ignore[misc]
 
     def _runs_python(self, cmd: list[str]) -> bool:
         language = (getattr(self.kernel_spec, "language", None) or "").lower()
-        return language == "python" or bool(_PYTHON.fullmatch(Path(cmd[0]).name if cmd else ""))
+        is_python = bool(cmd) and _PYTHON.fullmatch(Path(cmd[0]).name) is not None
+        # Kernels of other languages may be written in Python; what they start is not ours.
+        return language == "python" if language else is_python
 
     async def _launch_guarded(self, cmd: list[str], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
         """Starts `outlive run` around a kernel; nothing where that failed at once."""

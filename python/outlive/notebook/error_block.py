@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
+from outlive._memory_error import is_out_of_memory
 from outlive.notebook.cells import Cells
+from outlive.notebook.reserve import Reserve
 from outlive.notebook.shell import Shell
 
 if TYPE_CHECKING:
@@ -27,6 +30,22 @@ def wrapped_showtraceback(
                 show(ip, cells, arguments[1])
             except BaseException:
                 _log.debug("No block for an error", exc_info=True)
+            return original(*arguments, **named)
+
+        return showtraceback
+
+    return make
+
+
+def with_reserve(reserve: Reserve) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes the function that takes the place of `showtraceback`, which formats before it shows."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def showtraceback(*arguments: object, **named: object) -> object:
+            error = sys.exc_info()[1]
+            with contextlib.suppress(Exception):
+                if error is not None and is_out_of_memory(error):
+                    reserve.give()
             return original(*arguments, **named)
 
         return showtraceback

@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from outlive import _hook
 from outlive._native import OutliveError
+from outlive.notebook.reserve import Reserve
 from outlive.notebook.shell import Replacement, Shell, Told
 
 _log = logging.getLogger("outlive")
@@ -54,7 +55,7 @@ class Extension:
 
     def begin(self) -> None:
         """Puts everything in; what fails is left out."""
-        self._step(_guard_this_process)
+        self._step(self._guard_this_process)
         from outlive.notebook.cells import Cells
 
         folder = _run_folder()
@@ -78,6 +79,25 @@ class Extension:
         except Exception:
             _log.debug("A part of the extension is missing", exc_info=True)
 
+    def _guard_this_process(self) -> None:
+        if _hook.functions():
+            return
+        try:
+            importlib.import_module("outlive._attach").attach()
+        except (OutliveError, OSError, ImportError) as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            self._warning = f"Outlive does not guard this process: {reason}"
+            print(self._warning, file=sys.stderr)
+            # While the kernel starts nobody sees it: it is said again in the first cell.
+            if len(self._ip.user_ns.get("In", ())) < 2:
+                self._on("pre_run_cell", self._warn)
+
+    def _warn(self, info: Told) -> None:
+        if not getattr(info, "silent", False):
+            print(self._warning, file=sys.stderr)
+            with contextlib.suppress(ValueError):
+                self._ip.events.unregister("pre_run_cell", self._warn)
+
     def _record_cells(self) -> None:
         from outlive.notebook.cells import wrapped_cache
 
@@ -87,10 +107,15 @@ class Extension:
         self._on("post_run_cell", self._cell_ends)
 
     def _explain_errors(self) -> None:
-        from outlive.notebook.error_block import wrapped_showtraceback
+        from outlive.notebook.error_block import with_reserve, wrapped_showtraceback
 
         wrapped = wrapped_showtraceback(self._ip, self.cells)
         self._undo.append(Replacement(self._ip, "_showtraceback", wrapped).take_back)
+        self._reserve = Reserve()
+        self._undo.append(self._reserve.give)
+        self._reserve.keep()
+        prepared = with_reserve(self._reserve)
+        self._undo.append(Replacement(self._ip, "showtraceback", prepared).take_back)
 
     def _tell_the_last_end(self, folder: Path | None) -> None:
         if getattr(self._ip, "kernel", None) is None:
@@ -129,6 +154,8 @@ class Extension:
     def _cell_begins(self, info: Told) -> None:
         with contextlib.suppress(Exception):
             self.cells.begin(info)
+        with contextlib.suppress(Exception):
+            self._reserve.keep()
 
     def _cell_ends(self, _result: Told) -> None:
         with contextlib.suppress(Exception):
@@ -148,16 +175,6 @@ class Extension:
         if self._previous.is_over():
             with contextlib.suppress(ValueError):
                 self._ip.events.unregister("pre_run_cell", self._tell)
-
-
-def _guard_this_process() -> None:
-    if _hook.functions():
-        return
-    try:
-        importlib.import_module("outlive._attach").attach()
-    except (OutliveError, OSError, ImportError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        print(f"Outlive does not guard this process: {reason}", file=sys.stderr)
 
 
 def _run_folder() -> Path | None:

@@ -107,7 +107,10 @@ def _previous(me: Identity, own_folder: Path | None) -> list[tuple[Identity, Pat
         if own_folder is not None and folder.name == own_folder.name:
             continue
         earlier = identity.read(folder)
-        if earlier is not None and earlier.pid != me.pid and me.may_be_same_kernel(earlier):
+        if earlier is None or earlier.pid == me.pid or not me.may_be_same_kernel(earlier):
+            continue
+        # The kernel of another notebook that is open: nothing ended.
+        if not Path(f"/proc/{earlier.pid}").exists():
             found.setdefault(earlier.session, (earlier, folder))
     return list(found.values())[:_MOST_NOTEBOOKS]
 

@@ -1,7 +1,8 @@
 """Puts the hook into process after process while their threads allocate and load libraries.
 
 Arguments: the hook, a folder for boxes, how many processes, the library of busy threads, and
-libraries to load and unload. Prints how many ended well.
+libraries: the first half for the threads to load and unload, the second half for this one to load
+and keep (one that is kept by anybody is never unloaded). Prints how many ended well.
 """
 
 import ctypes
@@ -19,12 +20,13 @@ PATIENCE = 30
 def one_round(hook, busy, libraries):
     """In a process of its own: its exit code says how it went."""
     threads = ctypes.CDLL(busy)
-    paths = (ctypes.c_char_p * len(libraries))(*(path.encode() for path in libraries))
-    threads.begin(paths, len(libraries))
+    half = len(libraries) // 2
+    paths = (ctypes.c_char_p * half)(*(path.encode() for path in libraries[:half]))
+    threads.begin(paths, half)
     time.sleep(0.002)
     ctypes.CDLL(hook, mode=ctypes.RTLD_GLOBAL)
     before = threads.done()
-    for path in libraries:
+    for path in libraries[half:]:
         library = ctypes.CDLL(path)
         library.take.restype = ctypes.c_void_p
         library.give.argtypes = [ctypes.c_void_p]

@@ -47,9 +47,10 @@ pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement 
         // This process cannot see its limits; the supervisor can, and says so.
         return ledger.measured();
     };
+    let kept = ledger.kept_back();
     let measured = Measurement {
-        headroom: room.left,
-        budget: room.budget,
+        headroom: room.left.saturating_sub(kept as i64),
+        budget: room.budget.saturating_sub(kept),
         source: room.source,
         time,
     };

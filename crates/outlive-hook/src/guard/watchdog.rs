@@ -150,7 +150,7 @@ fn stop_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
         }
     }
     let main = guard_calls::main_thread();
-    if stop::last_thread(arena).is_none_or(|last| last == main) {
+    if main != 0 && stop::last_thread(arena).is_none_or(|last| last == main) {
         stop::stop(arena, ledger, measured, main, Way::Now);
     }
 }

@@ -20,6 +20,11 @@ def tighten(limit):
     _tighten(int(limit))
 
 
+def keep_back(size):
+    """Keeps so much of the budget back, until told otherwise, for when nothing else is left."""
+    _keep_back(int(size))
+
+
 def sparse(on):
     """Lets large requests of this thread through: most of what they get will not be touched."""
     _sparse(1 if on else 0)

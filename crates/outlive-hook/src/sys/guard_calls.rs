@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use super::bootstrap::{self, Object};
 use super::c_library::symbol;
 use super::once::SetOnce;
-use super::{clock, interpreter, process};
+use super::{clock, interpreter, loaded, process};
 use crate::guard::stop;
 
 /// Functions of the interpreter; 0 where there is none.
@@ -85,11 +85,25 @@ pub unsafe fn adopt(namespace: Object) {
     keep(&RECLAIM, c"_reclaim");
     keep(&SPARE, c"_spare_shared");
     keep(&USE_ALL, c"_use_all");
-    MAIN_THREAD.store(process::thread_handle(), Relaxed);
+    find_main_thread();
     IS_CLOSED.store(false, SeqCst);
 }
 
-/// The main thread.
+/// Notes which thread is Python's main one. Loaded late, this may be any; pending calls are made in
+/// the main one.
+fn find_main_thread() {
+    let is_first = process::tid() == process::pid();
+    if is_first || !loaded::came_late() || !interpreter::call_soon(note_main_thread) {
+        MAIN_THREAD.store(process::thread_handle(), Relaxed);
+    }
+}
+
+unsafe extern "C" fn note_main_thread(_: *mut c_void) -> c_int {
+    MAIN_THREAD.store(process::thread_handle(), Relaxed);
+    0
+}
+
+/// The main thread; 0 until it is known.
 pub fn main_thread() -> u64 {
     MAIN_THREAD.load(Relaxed)
 }

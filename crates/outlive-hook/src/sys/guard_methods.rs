@@ -12,7 +12,7 @@ use outlive_record::write::BoxWriter;
 use super::bootstrap::{Method, Object, none};
 use super::c_library::symbol;
 use super::process::Cursor;
-use super::{guard_calls, interpreter, ledger, thread};
+use super::{bindings, guard_calls, interpreter, ledger, loaded, thread};
 use crate::arena::{self, Arena};
 use crate::guard::holders::{self, Holder, MOST, Untouched};
 use crate::guard::measure::measure;
@@ -20,9 +20,10 @@ use crate::guard::{self, sources, stop};
 use crate::recorder;
 
 /// The functions, by the names they have in Python.
-pub static METHODS: [Method; 14] = [
+pub static METHODS: [Method; 15] = [
     Method::new(c"_measure", measured),
     Method::new(c"_tighten", tighten),
+    Method::new(c"_keep_back", keep_back),
     Method::new(c"_sparse", sparse),
     Method::new(c"_holders", held),
     Method::new(c"_holder_of", holder_of),
@@ -195,6 +196,17 @@ unsafe extern "C" fn sparse(_: Object, arguments: Object) -> Object {
     none()
 }
 
+/// `_keep_back(bytes)`: what of the budget is kept back from now on.
+unsafe extern "C" fn keep_back(_: Object, arguments: Object) -> Object {
+    let Some(bytes) = number(arguments) else {
+        return core::ptr::null_mut();
+    };
+    if let Some(ledger) = ledger::current() {
+        ledger.keep_back(u64::try_from(bytes).unwrap_or(0));
+    }
+    none()
+}
+
 /// A holder as `(bytes, file, line, function)`, the texts as bytes.
 fn tuple(build: Build, black_box: &BoxWriter, holder: &Holder) -> Object {
     let mut file = [0_u8; 1024];
@@ -338,7 +350,8 @@ unsafe extern "C" fn left(_: Object, _: Object) -> Object {
 /// The caller holds the GIL.
 #[cfg_attr(feature = "preload", unsafe(no_mangle))]
 pub unsafe extern "C" fn outlive_python_namespace() -> Object {
-    if ledger::current().is_none() {
+    let is_useless = loaded::came_late() && !bindings::is_in_front();
+    if ledger::current().is_none() || is_useless {
         return core::ptr::null_mut();
     }
     super::bootstrap::namespace()

@@ -6,7 +6,7 @@
 
 #![expect(unsafe_code, reason = "calls functions by address")]
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8};
@@ -98,40 +98,76 @@ pub fn resolve() -> bool {
     STATE.load(Acquire) == KNOWN
 }
 
-/// Address of a function that is not on a hot path, looked up at its first call.
+/// A function that is not on a hot path. All are looked up in the constructor: a look-up takes the
+/// loader's lock, and who calls one of these may be waited for by a thread that holds it.
 #[derive(Debug)]
-pub struct Lazy {
+pub struct Rare {
+    name: &'static CStr,
     address: AtomicPtr<c_void>,
     missing: AtomicBool,
 }
 
-impl Lazy {
-    /// Not looked up yet.
-    pub const fn new() -> Self {
+impl Rare {
+    const fn new(name: &'static CStr) -> Self {
         Self {
+            name,
             address: AtomicPtr::new(core::ptr::null_mut()),
             missing: AtomicBool::new(false),
         }
     }
 
-    /// The address, or null when there is no such function.
+    /// The address, or null when there is no such function. Looked up here only for a call that
+    /// comes before the constructor.
     #[inline]
-    pub fn address(&self, name: &core::ffi::CStr) -> *mut c_void {
+    pub fn address(&self) -> *mut c_void {
         let known = self.address.load(Relaxed);
         if !known.is_null() || self.missing.load(Relaxed) {
             return known;
         }
-        let found = next_symbol(name);
+        let found = next_symbol(self.name);
         self.missing.store(found.is_null(), Relaxed);
         self.address.store(found, Relaxed);
         found
     }
 }
 
-impl Default for Lazy {
-    fn default() -> Self {
-        Self::new()
-    }
+macro_rules! rare_functions {
+    ($($name:ident = $symbol:literal;)+) => {
+        /// Functions that are called seldom, by the names they have in C.
+        pub mod rare {
+            use super::Rare;
+            $(
+                #[doc = concat!("`", stringify!($name), "`")]
+                pub static $name: Rare = Rare::new($symbol);
+            )+
+        }
+
+        /// Looks all of them up. Called in the constructor.
+        pub fn resolve_rare() {
+            $(rare::$name.address();)+
+        }
+    };
+}
+
+rare_functions! {
+    DLOPEN = c"dlopen";
+    DLSYM = c"dlsym";
+    FPUTC = c"fputc";
+    FPUTS = c"fputs";
+    FWRITE = c"fwrite";
+    PTHREAD_CREATE = c"pthread_create";
+    PTHREAD_SETNAME = c"pthread_setname_np";
+    PUTC = c"putc";
+    SBRK = c"sbrk";
+    SIGACTION = c"sigaction";
+    SIGNAL = c"signal";
+    VFPRINTF = c"vfprintf";
+    VFPRINTF_CHECKED = c"__vfprintf_chk";
+    VSNPRINTF = c"vsnprintf";
+    WAIT4 = c"wait4";
+    WAITID = c"waitid";
+    WRITE = c"write";
+    WRITEV = c"writev";
 }
 
 /// Whether the pointer came from the early buffer, and must never reach the real `free`.

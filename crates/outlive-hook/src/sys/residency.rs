@@ -20,6 +20,8 @@ const IS_MAPPED: usize = 2;
 const OTHER_HEAP: usize = 4;
 
 static TRIM: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+/// What tcmalloc has in its place.
+static RELEASE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Looks the C library's functions up, if its allocator is the one in use. Called in the
 /// constructor.
@@ -30,11 +32,24 @@ pub fn prepare() {
     let starts = [allocator, same].map(|found| found.map_or(0, |library| library.start));
     if starts[0] != 0 && starts[0] == starts[1] {
         TRIM.store(trim, Relaxed);
+        return;
+    }
+    let release = next_symbol(c"MallocExtension_ReleaseFreeMemory");
+    let its = library::of(release as usize).map_or(0, |library| library.start);
+    if !release.is_null() && its == starts[0] {
+        RELEASE.store(release, Relaxed);
     }
 }
 
-/// Has the C library give back pages that no block lies in.
+/// Has the allocator give back pages that no block lies in.
 pub fn trim() {
+    let release = RELEASE.load(Relaxed);
+    if !release.is_null() {
+        // SAFETY: tcmalloc's function of this name has this signature.
+        let release: unsafe extern "C" fn() = unsafe { transmute(release) };
+        // SAFETY: as below.
+        unsafe { release() };
+    }
     let address = TRIM.load(Relaxed);
     if address.is_null() {
         return;

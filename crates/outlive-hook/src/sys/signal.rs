@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::process;
-use super::real::Lazy;
+use super::real::rare;
 use crate::fatal::{self, Fault};
 
 /// The signals that end a process by its own fault.
@@ -47,7 +47,6 @@ static WANTED: [Wanted; FATAL.len()] = [const {
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 /// The process whose handlers `WANTED` describes.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-static SIGACTION: Lazy = Lazy::new();
 
 /// Puts our handler in front. Called in the constructor.
 pub fn install() {
@@ -156,7 +155,7 @@ unsafe fn real_sigaction(
 ) -> c_int {
     type Sigaction =
         unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
-    let address = SIGACTION.address(c"sigaction");
+    let address = rare::SIGACTION.address();
     if address.is_null() {
         return -1;
     }

@@ -7,11 +7,9 @@ use core::mem::{MaybeUninit, transmute};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::real::Lazy;
+use super::real::rare;
 use crate::guard::watchdog::{ABSENT, RUNNING, run};
 use crate::kernel;
-
-static PTHREAD_CREATE: Lazy = Lazy::new();
 
 /// Starts the thread, unless it runs. `state` says which.
 ///
@@ -45,7 +43,7 @@ fn create() -> bool {
         Start,
         *mut c_void,
     ) -> c_int;
-    let address = PTHREAD_CREATE.address(c"pthread_create");
+    let address = rare::PTHREAD_CREATE.address();
     if address.is_null() {
         return false;
     }

@@ -47,6 +47,7 @@ mod at {
     pub(super) const PROCESSES: u64 = 56;
     pub(super) const TOLD: u64 = 64;
     pub(super) const TOLD_AT: u64 = 72;
+    pub(super) const KEPT_BACK: u64 = 80;
     /// The deciding words have a cache line of their own.
     pub(super) const GRANTED: u64 = 128;
     pub(super) const CEILING: u64 = 136;
@@ -167,6 +168,17 @@ impl Ledger {
     /// Whether memory that is granted and never touched is let through.
     pub fn allows_sparse(&self) -> bool {
         self.region.u32(at::FLAGS).load(Relaxed) & flag::ALLOW_SPARSE != 0
+    }
+
+    /// What is kept back beside the reserve, for work that must be possible when nothing is left.
+    pub fn kept_back(&self) -> u64 {
+        self.region.u64(at::KEPT_BACK).load(Relaxed)
+    }
+
+    /// Changes it: raised while there is room, and lowered when that work is to be done.
+    pub fn keep_back(&self, bytes: u64) {
+        self.region.u64(at::KEPT_BACK).store(bytes, Relaxed);
+        self.distrust();
     }
 
     /// What processes of the tree use that have no hook and so no slot.
@@ -333,6 +345,15 @@ mod tests {
         });
         assert!(taken <= 1_000_000, "{taken}");
         assert!(taken >= 999_990, "{taken}");
+    }
+
+    #[test]
+    fn what_is_kept_back_has_the_next_request_measure() {
+        let ledger = ledger();
+        ledger.publish(ledger.granted(), 100, &measured(100));
+        ledger.keep_back(60);
+        assert_eq!(ledger.kept_back(), 60);
+        assert!(!ledger.reserve(1));
     }
 
     #[test]

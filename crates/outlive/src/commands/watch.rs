@@ -12,8 +12,8 @@ use anyhow::{Context, Result};
 use crate::cli::WatchArguments;
 use crate::exit::Ending;
 use crate::prepared::{Prepared, guard, wish};
-use crate::supervise::beside;
 use crate::supervise::prune::{self, Quota};
+use crate::supervise::{beside, spawn};
 
 /// Watches until the program ends.
 pub fn run(arguments: &WatchArguments) -> Result<Ending> {
@@ -35,12 +35,13 @@ pub fn run(arguments: &WatchArguments) -> Result<Ending> {
     Ok(Ending::Code(0))
 }
 
-/// Says which run it is, and lets go of the standard output, which belongs to the program.
+/// Says which run it is, and lets go of the pipes, which belong to the program.
 fn tell(recording: &Prepared) {
     let line = format!("{}\n", recording.announcement());
     let _ = io::stdout().write_all(line.as_bytes());
     if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
-        let _ = rustix::stdio::dup2_stdout(null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
     }
 }
 
@@ -48,6 +49,7 @@ fn go_on_elsewhere() -> Result<Ending> {
     let mut command = Command::new("/proc/self/exe");
     command.args(std::env::args_os().skip(1)).arg("--stay");
     command.stdin(Stdio::null());
+    spawn::with_no_signal_blocked(&mut command);
     command
         .spawn()
         .context("Cannot start the watching process")?;

@@ -92,6 +92,17 @@ pub(super) fn with_oom_score(command: &mut Command, adjustment: i32) {
     unsafe { command.pre_exec(write) };
 }
 
+/// Has a process start with no signal blocked, whatever this one inherited.
+pub fn with_no_signal_blocked(command: &mut Command) {
+    let mut nothing = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `nothing` is a whole signal set.
+    unsafe { libc::sigemptyset(nothing.as_mut_ptr()) };
+    // SAFETY: zeroed, and filled by the call above.
+    let nothing = unsafe { nothing.assume_init() };
+    // SAFETY: between fork and exec the closure makes one system call.
+    unsafe { command.pre_exec(move || set_mask(&nothing)) };
+}
+
 /// Takes over a descriptor that this process was started with, so that nobody inherits it.
 pub fn take_descriptor(number: i32) -> Option<File> {
     // SAFETY: asks about a number and changes nothing.

@@ -30,7 +30,7 @@ use crate::spin::SpinLock;
 use object::Outcome;
 
 /// What is replaced; the same functions that `exports` has, and the loader's.
-const NAMES: [&CStr; 38] = [
+const NAMES: [&CStr; 39] = [
     c"malloc",
     c"free",
     c"calloc",
@@ -69,10 +69,10 @@ const NAMES: [&CStr; 38] = [
     c"__fprintf_chk",
     c"__vfprintf_chk",
     c"dlopen",
+    c"dlsym",
 ];
 /// So many of them, from the first on, are the allocator.
 const ALLOCATOR: usize = 13;
-const DLOPEN: usize = NAMES.len() - 1;
 
 /// A function by the addresses it has.
 #[derive(Debug)]
@@ -93,6 +93,8 @@ static FUNCTIONS: [Function; NAMES.len()] = [const {
 
 /// Whether this library came into a process that ran already.
 static IS_LATE: AtomicBool = AtomicBool::new(false);
+/// Everything was seen to once.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 static LOCK: SpinLock = SpinLock::new();
 /// Somebody came by while another thread was at work.
 static IS_TO_REPEAT: AtomicBool = AtomicBool::new(false);
@@ -142,13 +144,46 @@ pub fn begin() {
             .store(if shown == real { 0 } else { shown }, Relaxed);
         function.ours.store(ours, Release);
     }
-    if let Some(dlopen) = FUNCTIONS.get(DLOPEN) {
-        let ours = opening::dlopen as *const () as usize;
-        dlopen.ours.store(ours, Release);
+    // Not exported: the loader must not find them.
+    let loaders = [
+        (c"dlopen", opening::dlopen as *const () as usize),
+        (c"dlsym", opening::dlsym as *const () as usize),
+    ];
+    for (name, ours) in loaders {
+        if let Some(function) = function(name) {
+            function.ours.store(ours, Release);
+        }
     }
     c_library::forget_look_up_errors();
     IS_LATE.store(true, Release);
     patch();
+    HAS_BEGUN.store(true, Release);
+}
+
+fn function(name: &CStr) -> Option<&'static Function> {
+    let place = NAMES.iter().position(|one| *one == name)?;
+    FUNCTIONS.get(place)
+}
+
+/// Whether the interpreter's own requests come to us: the one thing without which nothing is
+/// guarded. A profiler that replaces bindings too may have been faster, or have come later.
+pub fn is_in_front() -> bool {
+    interpreters_malloc().is_some_and(|(held, function)| held == function.ours.load(Relaxed))
+}
+
+/// What the interpreter's binding of `malloc` holds.
+fn interpreters_malloc() -> Option<(usize, &'static Function)> {
+    let function = function(c"malloc")?;
+    let inside = c_library::symbol(c"PyGILState_GetThisThreadState") as usize;
+    let mut held = None;
+    loaded::each(|object| {
+        if !object.holds(inside, |_| true) {
+            return ControlFlow::Continue(());
+        }
+        held = object::held(object, c"malloc");
+        ControlFlow::Break(())
+    });
+    Some((held?, function))
 }
 
 /// Sees to objects that were loaded since the last time.
@@ -169,6 +204,12 @@ pub fn patch() {
 }
 
 fn patch_new() {
+    let taken_back = |(held, function): (usize, &Function)| held == function.real.load(Relaxed);
+    if HAS_BEGUN.load(Relaxed) && interpreters_malloc().is_some_and(taken_back) {
+        // Somebody has put everything back as it was before, as a profiler does when it ends.
+        SEEN.store(0, Relaxed);
+        forget_all();
+    }
     let mut is_complete = true;
     let mut changes = None;
     loaded::each(|object| {
@@ -180,9 +221,7 @@ fn patch_new() {
             }
             if TAKEN_AWAY.swap(taken, Relaxed) != taken {
                 // What comes next may lie where something else lay.
-                for place in &KNOWN {
-                    place.store(0, Relaxed);
-                }
+                forget_all();
             }
         }
         is_complete &= see_to(object);
@@ -203,12 +242,8 @@ fn see_to(object: &Loaded<'_>) -> bool {
         return true;
     }
     match object::patch(object, &FUNCTIONS, &NAMES) {
-        Outcome::Busy => return false,
-        Outcome::Done { is_settled } => {
-            if is_settled {
-                remember(mark);
-            }
-        }
+        Outcome::Busy | Outcome::Done { is_settled: false } => return false,
+        Outcome::Done { is_settled: true } => remember(mark),
         Outcome::Bound => {
             remember(mark);
             note(
@@ -240,6 +275,12 @@ fn places(mark: usize) -> impl Iterator<Item = &'static AtomicUsize> {
 
 fn is_known(mark: usize) -> bool {
     places(mark).any(|place| place.load(Relaxed) == mark)
+}
+
+fn forget_all() {
+    for place in &KNOWN {
+        place.store(0, Relaxed);
+    }
 }
 
 /// A table without room costs time, since the object is looked at again, and nothing else.

@@ -41,7 +41,7 @@ pub enum Outcome {
 pub fn held(object: &Loaded<'_>, name: &CStr) -> Option<usize> {
     let mut found = None;
     Imports::of(object)?.each(|import, one| {
-        if one == name && import.is_call {
+        if one == name && !import.is_variable {
             found = import.binding().map(|binding| binding.load(Acquire));
         }
     });
@@ -155,12 +155,16 @@ pub fn patch(object: &Loaded<'_>, functions: &[Function], names: &[&CStr]) -> Ou
         is_bound: false,
         is_closed: false,
     };
-    imports.each(|import, name| {
-        let place = names.iter().position(|one| *one == name);
-        if let Some(function) = place.and_then(|place| functions.get(place)) {
-            patcher.binding(import, function, place < Some(super::ALLOCATOR));
-        }
-    });
+    // First a look at what is bound elsewhere: then what is not bound yet will be too.
+    for pass in [Pass::Look, Pass::Replace] {
+        imports.each(|import, name| {
+            let place = names.iter().position(|one| *one == name);
+            if let Some(function) = place.and_then(|place| functions.get(place)) {
+                let is_allocator = place < Some(super::ALLOCATOR);
+                patcher.binding(import, function, is_allocator, pass);
+            }
+        });
+    }
     match patcher {
         Patcher {
             is_closed: true, ..
@@ -170,6 +174,12 @@ pub fn patch(object: &Loaded<'_>, functions: &[Function], names: &[&CStr]) -> Ou
             is_settled: constant.is_some(),
         },
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    Look,
+    Replace,
 }
 
 struct Patcher<'a> {
@@ -182,7 +192,7 @@ struct Patcher<'a> {
 
 impl Patcher<'_> {
     /// Replaces what a binding holds, if it is the function that ours stands in front of.
-    fn binding(&mut self, import: Import, function: &Function, is_allocator: bool) {
+    fn binding(&mut self, import: Import, function: &Function, is_allocator: bool, pass: Pass) {
         let (ours, real) = (function.ours.load(Acquire), function.real.load(Relaxed));
         let Some(binding) = import.binding().filter(|_| ours != 0 && real != 0) else {
             return;
@@ -196,6 +206,10 @@ impl Patcher<'_> {
         let is_unbound = import.is_call && self.object.holds(held, |_| true);
         if held != real && !is_unbound {
             self.is_bound |= is_allocator && !import.is_variable && held != 0;
+            return;
+        }
+        let is_unsure = is_unbound && is_allocator && self.is_bound;
+        if pass == Pass::Look || is_unsure {
             return;
         }
         if self.open(import.address) {

@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::guard::{self, Answer, Purpose};
 use crate::recorder::{self, MappingKind};
-use crate::sys::real::Lazy;
+use crate::sys::real::rare;
 use crate::sys::thread::{self, Entered};
 use crate::sys::{c_library, library};
 
@@ -27,9 +27,6 @@ const TMPFS: i64 = 0x0102_1994;
 static ALLOCATOR: Span = Span::new();
 /// The library or program that the interpreter is.
 pub(super) static INTERPRETER: Span = Span::new();
-
-/// The real `sbrk`, which keeps the end of the heap to itself.
-static REAL_SBRK: Lazy = Lazy::new();
 
 /// The addresses of a library.
 #[derive(Debug)]
@@ -64,7 +61,7 @@ impl Span {
 pub(super) fn prepare() {
     ALLOCATOR.set(c_library::next_symbol(c"malloc") as usize);
     INTERPRETER.set(c_library::symbol(c"PyObject_Malloc") as usize);
-    REAL_SBRK.address(c"sbrk");
+    rare::SBRK.address();
     c_library::forget_look_up_errors();
 }
 
@@ -345,7 +342,7 @@ pub unsafe extern "C" fn mremap(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sbrk(increment: libc::intptr_t) -> *mut c_void {
     type Sbrk = unsafe extern "C" fn(libc::intptr_t) -> *mut c_void;
-    let real = REAL_SBRK.address(c"sbrk");
+    let real = rare::SBRK.address();
     let is_refused = increment >= guard::LARGE as isize && guard::refuses_heap();
     if real.is_null() || is_refused {
         c_library::set_errno(libc::ENOMEM);

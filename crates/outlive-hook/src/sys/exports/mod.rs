@@ -30,6 +30,7 @@ static CONSTRUCTOR: extern "C" fn() = construct;
 /// Prepares everything that may allocate or fail; on the first "no" the library stays a passage.
 extern "C" fn construct() {
     real::resolve();
+    real::resolve_rare();
     c_library::prepare();
     library::prepare();
     // SAFETY: the loader runs constructors before the program can start threads.

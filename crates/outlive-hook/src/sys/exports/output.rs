@@ -11,7 +11,7 @@ use core::mem::transmute;
 use crate::last_words;
 use crate::recorder;
 use crate::sys::c_library::{bounded_text, set_errno, stderr_stream};
-use crate::sys::real::Lazy;
+use crate::sys::real::rare;
 use crate::sys::thread::Entered;
 
 const STDERR: c_int = 2;
@@ -24,11 +24,10 @@ fn said(bytes: &[u8]) {
     }
 }
 
-/// Defines the lazily found real function with its type.
+/// The real function, with its type.
 macro_rules! real {
-    ($name:ident: fn($($type:ty),*) -> $result:ty, $symbol:literal, or $missing:expr) => {{
-        static REAL: Lazy = Lazy::new();
-        let address = REAL.address($symbol);
+    ($name:ident: fn($($type:ty),*) -> $result:ty, or $missing:expr) => {{
+        let address = rare::$name.address();
         if address.is_null() {
             set_errno(libc::ENOSYS);
             return $missing;
@@ -43,7 +42,7 @@ macro_rules! real {
 /// The contract of the C function of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
-    let real = real!(write: fn(c_int, *const c_void, usize) -> isize, c"write", or -1);
+    let real = real!(WRITE: fn(c_int, *const c_void, usize) -> isize, or -1);
     // SAFETY: the caller's own call.
     let written = unsafe { real(fd, buffer, count) };
     if fd == STDERR && written > 0 {
@@ -68,7 +67,7 @@ unsafe fn keep(buffer: *const u8, count: usize) {
 /// The contract of the C function of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
-    let real = real!(writev: fn(c_int, *const libc::iovec, c_int) -> isize, c"writev", or -1);
+    let real = real!(WRITEV: fn(c_int, *const libc::iovec, c_int) -> isize, or -1);
     // SAFETY: the caller's own call.
     let written = unsafe { real(fd, parts, count) };
     let mut left = usize::try_from(written).unwrap_or(0);
@@ -98,8 +97,7 @@ pub unsafe extern "C" fn fwrite(
     count: usize,
     stream: *mut c_void,
 ) -> usize {
-    let real =
-        real!(fwrite: fn(*const c_void, usize, usize, *mut c_void) -> usize, c"fwrite", or 0);
+    let real = real!(FWRITE: fn(*const c_void, usize, usize, *mut c_void) -> usize, or 0);
     // SAFETY: the caller's own call.
     let written = unsafe { real(buffer, size, count, stream) };
     if stream == stderr_stream() && written > 0 && size > 0 {
@@ -114,7 +112,7 @@ pub unsafe extern "C" fn fwrite(
 /// The contract of the C function of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fputs(text: *const c_char, stream: *mut c_void) -> c_int {
-    let real = real!(fputs: fn(*const c_char, *mut c_void) -> c_int, c"fputs", or -1);
+    let real = real!(FPUTS: fn(*const c_char, *mut c_void) -> c_int, or -1);
     if stream == stderr_stream() {
         // SAFETY: the caller hands a NUL-ended text.
         said(unsafe { bounded_text(text, 4096) });
@@ -125,13 +123,13 @@ pub unsafe extern "C" fn fputs(text: *const c_char, stream: *mut c_void) -> c_in
 
 /// Defines `fputc` and its second name, with which C++ streams end their lines.
 macro_rules! put_character {
-    ($name:ident, $symbol:literal) => {
+    ($name:ident, $real:ident) => {
         /// # Safety
         ///
         /// The contract of the C function of this name.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(character: c_int, stream: *mut c_void) -> c_int {
-            let real = real!(fputc: fn(c_int, *mut c_void) -> c_int, $symbol, or -1);
+            let real = real!($real: fn(c_int, *mut c_void) -> c_int, or -1);
             if stream == stderr_stream() {
                 said(&[character as u8]);
             }
@@ -141,8 +139,8 @@ macro_rules! put_character {
     };
 }
 
-put_character!(fputc, c"fputc");
-put_character!(putc, c"putc");
+put_character!(fputc, FPUTC);
+put_character!(putc, PUTC);
 
 /// Room for a copy of a `va_list`, which on this processor is one pointer to 24 bytes.
 #[cfg(target_arch = "x86_64")]
@@ -158,8 +156,7 @@ pub unsafe extern "C" fn vfprintf(
     format: *const c_char,
     arguments: *mut Arguments,
 ) -> c_int {
-    let real = real!(vfprintf: fn(*mut c_void, *const c_char, *mut Arguments) -> c_int,
-        c"vfprintf", or -1);
+    let real = real!(VFPRINTF: fn(*mut c_void, *const c_char, *mut Arguments) -> c_int, or -1);
     if stream == stderr_stream() {
         // SAFETY: the caller's own format and arguments, on a copy.
         unsafe { keep_formatted(format, arguments) };
@@ -179,8 +176,8 @@ pub unsafe extern "C" fn __vfprintf_chk(
     format: *const c_char,
     arguments: *mut Arguments,
 ) -> c_int {
-    let real = real!(vfprintf: fn(*mut c_void, c_int, *const c_char, *mut Arguments) -> c_int,
-        c"__vfprintf_chk", or -1);
+    let real = real!(VFPRINTF_CHECKED: fn(*mut c_void, c_int, *const c_char, *mut Arguments) -> c_int,
+        or -1);
     if stream == stderr_stream() {
         // SAFETY: the caller's own format and arguments, on a copy.
         unsafe { keep_formatted(format, arguments) };
@@ -193,8 +190,7 @@ pub unsafe extern "C" fn __vfprintf_chk(
 #[cfg(target_arch = "x86_64")]
 unsafe fn keep_formatted(format: *const c_char, arguments: *mut Arguments) {
     type Format = unsafe extern "C" fn(*mut u8, usize, *const c_char, *mut Arguments) -> c_int;
-    static REAL: Lazy = Lazy::new();
-    let address = REAL.address(c"vsnprintf");
+    let address = rare::VSNPRINTF.address();
     if address.is_null() || !recorder::is_enabled() {
         return;
     }

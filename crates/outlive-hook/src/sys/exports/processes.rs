@@ -6,8 +6,9 @@ use core::ffi::{c_int, c_void};
 use core::mem::transmute;
 
 use crate::python::bootstrap;
+use crate::sys::bindings::opening;
 use crate::sys::c_library::next_symbol;
-use crate::sys::real::Lazy;
+use crate::sys::real::rare;
 use crate::sys::thread::{self, Entered};
 use crate::sys::{interpreter, signal};
 use crate::{arena, children, recorder};
@@ -37,8 +38,6 @@ unsafe extern "C" fn in_child() {
     signal::belong_to_this_process();
 }
 
-static PTHREAD_CREATE: Lazy = Lazy::new();
-
 /// # Safety
 ///
 /// The contract of the C function of this name.
@@ -55,10 +54,11 @@ pub unsafe extern "C" fn pthread_create(
         *mut c_void,
         *mut c_void,
     ) -> c_int;
-    let address = PTHREAD_CREATE.address(c"pthread_create");
+    let address = rare::PTHREAD_CREATE.address();
     if address.is_null() {
         return libc::EAGAIN;
     }
+    opening::see_to_it();
     // Before the thread runs: its first exception may be its last.
     if recorder::is_enabled() && interpreter::this_thread_state() != 0 {
         bootstrap::request_for_threads();
@@ -78,8 +78,6 @@ pub unsafe extern "C" fn pthread_create(
     result
 }
 
-static PTHREAD_SETNAME: Lazy = Lazy::new();
-
 /// # Safety
 ///
 /// The contract of the C function of this name.
@@ -89,7 +87,7 @@ pub unsafe extern "C" fn pthread_setname_np(
     name: *const core::ffi::c_char,
 ) -> c_int {
     type SetName = unsafe extern "C" fn(libc::pthread_t, *const core::ffi::c_char) -> c_int;
-    let address = PTHREAD_SETNAME.address(c"pthread_setname_np");
+    let address = rare::PTHREAD_SETNAME.address();
     if address.is_null() {
         return libc::ENOSYS;
     }
@@ -107,8 +105,6 @@ fn note_reaped(pid: c_int, status: c_int) {
     }
 }
 
-static WAIT4: Lazy = Lazy::new();
-
 /// All of `wait`, `waitpid`, `wait3` and `wait4`.
 unsafe fn wait_any(
     pid: c_int,
@@ -117,7 +113,7 @@ unsafe fn wait_any(
     usage: *mut libc::rusage,
 ) -> c_int {
     type Wait4 = unsafe extern "C" fn(c_int, *mut c_int, c_int, *mut libc::rusage) -> c_int;
-    let address = WAIT4.address(c"wait4");
+    let address = rare::WAIT4.address();
     if address.is_null() {
         return -1;
     }
@@ -181,8 +177,6 @@ pub unsafe extern "C" fn wait4(
     unsafe { wait_any(pid, status, options, usage) }
 }
 
-static WAITID: Lazy = Lazy::new();
-
 /// # Safety
 ///
 /// The contract of the C function of this name.
@@ -195,7 +189,7 @@ pub unsafe extern "C" fn waitid(
 ) -> c_int {
     type Waitid =
         unsafe extern "C" fn(libc::idtype_t, libc::id_t, *mut libc::siginfo_t, c_int) -> c_int;
-    let address = WAITID.address(c"waitid");
+    let address = rare::WAITID.address();
     if address.is_null() {
         return -1;
     }

@@ -5,7 +5,7 @@
 use core::ffi::c_int;
 use core::mem::transmute;
 
-use crate::sys::real::Lazy;
+use crate::sys::real::rare;
 use crate::sys::signal as fatal_signals;
 
 /// # Safety
@@ -21,8 +21,6 @@ pub unsafe extern "C" fn sigaction(
     unsafe { fatal_signals::sigaction(signal, action, before) }
 }
 
-static SIGNAL: Lazy = Lazy::new();
-
 /// # Safety
 ///
 /// The contract of the C function of this name.
@@ -32,7 +30,7 @@ pub unsafe extern "C" fn signal(number: c_int, handler: usize) -> usize {
         // SAFETY: the caller's own call.
         return unsafe { fatal_signals::set_handler(number, handler) };
     }
-    let address = SIGNAL.address(c"signal");
+    let address = rare::SIGNAL.address();
     if address.is_null() {
         return libc::SIG_ERR;
     }

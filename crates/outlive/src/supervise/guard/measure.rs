@@ -42,7 +42,7 @@ impl Guard {
             .chain((machine.total > 0).then_some(on_machine))
             .chain(asked)
             .chain(block.map(|limit| Room::in_block(limit, own)));
-        tightest(rooms)
+        tightest(rooms).without(self.ledger.kept_back())
     }
 
     /// The tightest of the limits that blocks of the program have set.

@@ -54,6 +54,13 @@ impl Room {
         self
     }
 
+    /// Less what is kept back.
+    pub(super) const fn without(mut self, kept: u64) -> Self {
+        self.budget = self.budget.saturating_sub(kept);
+        self.left = self.left.saturating_sub(kept as i64);
+        self
+    }
+
     /// A measurement of it, with `untouched` bytes that were granted and are not in use yet.
     pub(super) const fn measured(&self, untouched: u64, time: u64) -> Measurement {
         Measurement {
@@ -97,6 +104,12 @@ mod tests {
     use super::*;
 
     const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn what_is_kept_back_is_neither_budget_nor_left() {
+        let room = Room::in_block(GIB, GIB / 2).without(GIB / 4);
+        assert_eq!((room.budget, room.left), (GIB - GIB / 4, (GIB / 4) as i64));
+    }
 
     #[test]
     fn the_limit_with_the_least_room_decides() {

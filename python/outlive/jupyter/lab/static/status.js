@@ -8,6 +8,8 @@ import { holdersContent, limitName, unguardedContent } from './holders.js';
 import { CurrentKernel } from './kernel.js';
 import { Poll } from './poll.js';
 
+/** The schema of the events that carry figures; `pulse.py` registers the same. */
+const SCHEMA = 'urn:outlive:status';
 const HOLDERS_MS = 2000;
 const OFF = 'Outlive does not guard this kernel. '
   + 'Run `outlive setup jupyter` and restart the kernel, or run `%load_ext outlive` in a cell';
@@ -15,6 +17,7 @@ const OFF = 'Outlive does not guard this kernel. '
 export class StatusItem {
   #lab;
   #server;
+  #events;
   #kernel;
   #poll;
   #label = element('button', { type: 'button', className: 'outlive-status-button' });
@@ -28,6 +31,7 @@ export class StatusItem {
   constructor(app, lab, tracker, server) {
     this.#lab = lab;
     this.#server = server;
+    this.#events = app.serviceManager.events?.stream;
     this.#widget = new lab.widgets.Widget();
     this.#widget.addClass('outlive-status');
     this.#widget.node.append(this.#label);
@@ -47,6 +51,12 @@ export class StatusItem {
       isActive: () => this.#status !== null,
       activeStateChanged: this.#shown
     });
+    this.#events?.connect((_, event) => {
+      if (event.schema_id === SCHEMA && event.kernel_id === this.#kernel.id) {
+        this.#poll.postpone();
+        this.#show(event);
+      }
+    });
     this.#kernel.start();
   }
 
@@ -64,6 +74,10 @@ export class StatusItem {
     if (document.hidden || (kernel !== null && kernel !== this.#kernel.id)) {
       return;
     }
+    this.#show(answer);
+  }
+
+  #show(answer) {
     const wasShown = this.#status !== null;
     // A kernel that starts has no guard yet, and one that died none any more: that is not "off".
     const status = answer?.guarded || this.#kernel.isUp ? answer : null;
