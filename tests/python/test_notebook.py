@@ -33,7 +33,7 @@ def test_a_refused_cell_explains_itself_and_the_kernel_lives(guarded):
     text = "\n".join(rest)
     assert "(--limit)" in text
     assert "100 MiB  kept " in text
-    assert "do not fit into 50" in text
+    assert "do not fit into 47" in text
     # The traceback is IPython's own.
     assert "far_too_large" in ran.traceback
     assert guarded.value("len(kept), x") == f"({100 * MIB}, 1)"

@@ -20,7 +20,6 @@ except RuntimeError:
 
 
 def test_make_grid_fails_in_time_among_ten_thousand_variables(lab):
-    pytest.importorskip("torchvision")
     with kernel(lab, limit="1GiB") as started:
         started.run("import torch, time\nfrom torchvision.utils import make_grid")
         started.run("digits = torch.rand(16384, 1, 64, 64)")
@@ -41,7 +40,6 @@ def test_make_grid_fails_in_time_among_ten_thousand_variables(lab):
 
 
 def test_a_list_of_tensors_is_named_with_its_line(lab):
-    pytest.importorskip("torch")
     with kernel(lab, limit="1GiB") as started:
         started.run("import torch\nkept = []")
         ran = started.run("while True:\n    kept.append(torch.ones(1 << 20))")
@@ -50,7 +48,6 @@ def test_a_list_of_tensors_is_named_with_its_line(lab):
 
 
 def test_a_worker_of_a_loader_is_told_as_one(lab):
-    pytest.importorskip("torch")
     with kernel(lab, limit="1GiB") as started:
         started.run(
             "import torch\n"
@@ -66,7 +63,6 @@ def test_a_worker_of_a_loader_is_told_as_one(lab):
 
 
 def test_tensorflow_is_explained(lab):
-    pytest.importorskip("tensorflow")
     with kernel(lab, limit="2GiB") as started:
         started.run("import tensorflow as tf\nkept = tf.ones((100, 1 << 18))")
         ran = started.run("tf.ones((1 << 15, 1 << 15))")
@@ -77,7 +73,6 @@ def test_tensorflow_is_explained(lab):
 
 
 def test_pandas_is_explained(lab):
-    pytest.importorskip("pandas")
     with kernel(lab, limit="512MiB") as started:
         started.run("import numpy, pandas\nframe = pandas.DataFrame(numpy.ones((1 << 20, 10)))")
         ran = started.run("pandas.concat([frame] * 100)")

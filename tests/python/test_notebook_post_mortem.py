@@ -149,11 +149,11 @@ def test_vs_code_names_the_notebook_in_a_variable(lab):
     os.environ.pop("JPY_PARENT_PID", None)
     try:
         assert me.is_same_kernel(other)
-        mine = named_by_notebook(me, {"__vsc_ipynb_file__": "/work/a.ipynb"})
-        assert mine.session == "/work/a.ipynb"
+        mine = named_by_notebook(me, {"__vsc_ipynb_file__": "/data/a.ipynb"})
+        assert mine.session == "/data/a.ipynb"
         assert me.may_be_same_kernel(mine)
         assert not mine.is_same_kernel(other)
-        assert mine.is_same_kernel(other._replace(session="/work/a.ipynb"))
+        assert mine.is_same_kernel(other._replace(session="/data/a.ipynb"))
         os.environ["JPY_PARENT_PID"] = "7"
         assert not me.is_same_kernel(other)
     finally:

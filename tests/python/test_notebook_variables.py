@@ -3,12 +3,14 @@
 import collections
 import gc
 import mmap
+import sys
 import time
 from dataclasses import dataclass
 
 import pytest
 
 from outlive.notebook.variables import survey
+from support.paths import SCRIPTS
 
 MIB = 1 << 20
 
@@ -136,117 +138,28 @@ def test_places_are_those_of_most_of_the_bytes():
     assert found.lines == {"a.py:1 in f": 8 * MIB, "b.py:2 in g": 2 * MIB}
 
 
-def test_numpy():
-    numpy = pytest.importorskip("numpy")
-    whole = numpy.ones((4, MIB // 8))
-    assert sizes(view=whole[0, :5]) == {"view": 4}
-    assert sizes(first=whole[0], second=whole[1]) == {"second": 4}
-    assert held(a=whole)["a"].what == "float64 array of 4, 131072"
-    assert sizes(broad=numpy.broadcast_to(numpy.ones(1), (MIB, 100))) == {}
-    assert sizes(over=numpy.frombuffer(data(2), dtype="u1")) == {"over": 2}
-    objects = numpy.array([str(n) * 100 for n in range(10_000)], dtype=object)
-    assert held(objects=objects)["objects"].bytes == pytest.approx(4.5 * 10**6, rel=0.2)
-
-    class Loud(numpy.ndarray):
-        def __array_finalize__(self, thing):
-            pass
-
-        @property
-        def nbytes(self):
-            raise RuntimeError("never ask")
-
-        base = shape = dtype = nbytes
-
-    assert sizes(loud=whole.view(Loud)) == {"loud": 4}
+FRAMEWORKS = [
+    "jax",
+    "matplotlib",
+    "numpy",
+    "numpy_memory_maps_are_files",
+    "pandas",
+    "pillow",
+    "polars",
+    "pyarrow",
+    "tensorflow",
+    "torch",
+]
 
 
-def test_numpy_memory_maps_are_files(tmp_path):
-    numpy = pytest.importorskip("numpy")
-    made = numpy.memmap(tmp_path / "file", dtype="u1", mode="w+", shape=(4 * MIB,))
-    assert sizes(made=made, part=made[5:]) == {}
-
-
-def test_torch():
-    torch = pytest.importorskip("torch")
-    whole = torch.ones(4, MIB // 4)
-    assert held(a=whole)["a"].what == "float32 tensor of 4, 262144"
-    assert sizes(part=whole[0, :3]) == {"part": 4}
-    assert sizes(a=whole, b=whole.view(-1), c=whole.numpy()) in ({"a": 4}, {"b": 4}, {"c": 4})
-    layer = torch.nn.Linear(1024, 512)
-    assert sizes(layer=layer) == {"layer": 2}
-    layer(torch.ones(1, 1024)).sum().backward()
-    assert sizes(layer=layer) == {"layer": 4}
-    assert held(layer=layer)["layer"].what == "Linear (torch module)"
-    assert (
-        held(many=[torch.ones(MIB) for _ in range(3)])["many"].what == "list of 3 float32 tensors"
-    )
-    assert sizes(meta=torch.ones(MIB, device="meta")) == {}
-    sparse = torch.ones(MIB).to_sparse()
-    assert sizes(sparse=sparse) == {"sparse": 12}
-
-    class Loud(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, *arguments, **named):
-            raise RuntimeError("never ask")
-
-    with torch._C.DisableTorchFunction():
-        loud = whole.as_subclass(Loud)
-    assert sizes(loud=loud) == {"loud": 4}
-
-
-def test_pandas():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": range(MIB), "b": 1.5})
-    assert sizes(frame=frame) == {"frame": 16}
-    assert held(frame=frame)["frame"].what == "pandas DataFrame of 1048576, 2"
-    assert sizes(column=frame["a"]) in ({"column": 8}, {"column": 16})
-    texts = pandas.Series([str(n) * 10 for n in range(10_000)])
-    assert held(texts=texts)["texts"].bytes > 300_000
-
-
-def test_polars():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"a": range(MIB)})
-    assert sizes(frame=frame, lazy=frame.lazy()) == {"frame": 8}
-
-
-def test_pyarrow():
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({"a": arrow.array(range(MIB))})
-    assert sizes(table=table, again=table.slice(5)) in ({"table": 8}, {"again": 8})
-
-
-def test_tensorflow():
-    tensorflow = pytest.importorskip("tensorflow")
-    tensor = tensorflow.ones((4, MIB // 4))
-    assert held(a=tensor)["a"].what == "float32 tensor of 4, 262144"
-    assert sizes(a=tensor, v=tensorflow.Variable(tensor)) == {"a": 4, "v": 4}
-
-
-def test_jax():
-    jax = pytest.importorskip("jax")
-    assert sizes(a=jax.numpy.ones(MIB)) == {"a": 4}
-
-
-def test_pillow():
-    image = pytest.importorskip("PIL.Image")
-    assert sizes(a=image.new("RGB", (1024, 1024)), b=image.new("L", (1024, 1024))) == {
-        "a": 4,
-        "b": 1,
-    }
-
-
-def test_matplotlib():
-    figure = pytest.importorskip("matplotlib.figure")
-    numpy = pytest.importorskip("numpy")
-    drawn = figure.Figure()
-    drawn.subplots().imshow(numpy.ones((1024, 1024)))
-    assert sizes(drawn=drawn)["drawn"] >= 8
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_what_things_of_frameworks_hold(lab, name):
+    # Each in a process of its own: imported here, they would start threads in that of all tests.
+    ended = lab.bare(sys.executable, SCRIPTS / "variables_of_frameworks.py", name)
+    assert ended.returncode == 0, ended.stderr.decode()
 
 
 def test_no_library_is_imported_for_it(lab):
-    import sys
-
     code = (
         "import sys\n"
         "from outlive.notebook import variables, namespace, explanation, extension\n"

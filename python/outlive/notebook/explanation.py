@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from outlive import _hook
 from outlive._out_of_headroom import size_text
 from outlive.notebook import places
 from outlive.notebook.block import Block, Row
@@ -16,6 +17,7 @@ _ROWS = 6
 _WORTH_A_ROW = 20
 # Code of modules, which no line of the user's can let go of.
 _IMPORTS = "imported modules"
+_FREED = "by the statement that failed, free again"
 _NO_SURVEY = Survey([], {}, 0, complete=True)
 
 
@@ -30,14 +32,25 @@ def block(refusal: Refusal, cells: Cells, survey: Survey | None = None) -> Block
     found = survey or _NO_SURVEY
     where = _grown_at(refusal, cells) or raised_at(refusal.error.__traceback__, cells)
     lines = unexplained(refusal.holders, found.lines)
+    freed = _freed(refusal)
+    temporary = [Row(size_text(freed), where.name, _FREED)] if freed and where else []
     return Block(
         headline=_headline(refusal, where),
         code=where.text if where else "",
         facts=_facts(refusal),
-        rows=rows(found, lines, cells),
+        rows=temporary + rows(found, lines, cells),
         hints=_hints(refusal, found.holders, cells),
         details=_details(refusal, found),
     )
+
+
+def _freed(refusal: Refusal) -> int:
+    """What the statement held when it failed, and has let go of by failing."""
+    measure = _hook.functions().get("measure")
+    if refusal.budget is None or refusal.headroom is None or refusal.elsewhere or measure is None:
+        return 0
+    freed: int = refusal.budget - refusal.headroom - measure()["use"]
+    return freed if freed * _WORTH_A_ROW > refusal.budget else 0
 
 
 def rows(survey: Survey, lines: list[tuple[int, str]], cells: Cells) -> list[Row]:

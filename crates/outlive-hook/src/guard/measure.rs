@@ -6,7 +6,7 @@
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use outlive_record::ledger::{Ledger, Measurement, Slot};
+use outlive_record::ledger::{Ledger, Measurement, Slot, Source};
 
 use super::GuardState;
 use super::callers;
@@ -47,7 +47,9 @@ pub fn measure(state: &GuardState, ledger: &Ledger, wanted: u64) -> Measurement 
         // This process cannot see its limits; the supervisor can, and says so.
         return ledger.measured();
     };
-    let kept = ledger.kept_back();
+    // A block of the program gets exactly what it asked for.
+    let is_block = room.source == Source::Block;
+    let kept = if is_block { 0 } else { ledger.kept_back() };
     let measured = Measurement {
         headroom: room.left.saturating_sub(kept as i64),
         budget: room.budget.saturating_sub(kept),

@@ -19,6 +19,7 @@ use super::{clock, guard_calls, guard_methods, interpreter, process};
 use crate::arena;
 use crate::python::layout::{BYTES_DATA, BYTES_LENGTH};
 use crate::python::{self, Memory, bootstrap, walk};
+use crate::recorder;
 
 /// A Python object.
 pub type Object = *mut c_void;
@@ -223,6 +224,9 @@ pub unsafe fn item(dictionary: Object, name: &CStr) -> Object {
 pub fn namespace() -> Object {
     // In a process that loaded us a moment ago nothing may have been recorded yet.
     python::try_verify();
+    if let Some((_, black_box)) = arena::existing() {
+        recorder::watch_interpreter(black_box);
+    }
     install_now();
     NAMESPACE.load(Relaxed)
 }

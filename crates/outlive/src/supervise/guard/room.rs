@@ -54,10 +54,12 @@ impl Room {
         self
     }
 
-    /// Less what is kept back.
-    pub(super) const fn without(mut self, kept: u64) -> Self {
-        self.budget = self.budget.saturating_sub(kept);
-        self.left = self.left.saturating_sub(kept as i64);
+    /// Less what is kept back; a block of the program gets exactly what it asked for.
+    pub(super) fn without(mut self, kept: u64) -> Self {
+        if self.source != Source::Block {
+            self.budget = self.budget.saturating_sub(kept);
+            self.left = self.left.saturating_sub(kept as i64);
+        }
         self
     }
 
@@ -107,8 +109,12 @@ mod tests {
 
     #[test]
     fn what_is_kept_back_is_neither_budget_nor_left() {
-        let room = Room::in_block(GIB, GIB / 2).without(GIB / 4);
-        assert_eq!((room.budget, room.left), (GIB - GIB / 4, (GIB / 4) as i64));
+        let before = Room::under(GIB, GIB / 2, Source::Limit);
+        let room = before.without(GIB / 4);
+        assert_eq!(room.budget, before.budget - GIB / 4);
+        assert_eq!(room.left, before.left - (GIB / 4) as i64);
+        let block = Room::in_block(GIB, GIB / 2);
+        assert_eq!(block.without(GIB / 4), block);
     }
 
     #[test]
