@@ -63,7 +63,8 @@ class Life:
         """Notes that the end, when it comes, was asked for: no notebook is to tell it later."""
         self._asked = True
         folder = self.directory
-        if folder is not None:
+        # Jupyter also asks what has died already, before it starts another.
+        if folder is not None and self._judging is None and self.process.poll() is None:
             with contextlib.suppress(OSError):
                 (folder / "told").touch()
 
