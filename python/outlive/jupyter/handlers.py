@@ -16,6 +16,8 @@ from outlive import _native
 from outlive.jupyter import kernels, verdict
 from outlive.jupyter.kernels import Kernel
 
+# Where the server's settings keep the pulse.
+PULSE = "outlive_pulse"
 # Below this share of the budget, headroom is short.
 _SHORT = 0.1
 _MOST_HOLDERS = 10
@@ -41,6 +43,7 @@ class StatusHandler(_KernelHandler):
     @authorized  # type: ignore[untyped-decorator]
     def get(self, kernel_id: str) -> None:
         """Answers from the ledger, 64 KiB of shared memory: no process is asked."""
+        self.settings[PULSE].asked(kernel_id)
         self.answer(status(kernels.find(kernel_id)))
 
 

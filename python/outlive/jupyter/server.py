@@ -38,8 +38,18 @@ def _make_default(app: Any) -> None:  # noqa: ANN401
 def _add_handlers(app: Any) -> None:  # noqa: ANN401
     from jupyter_server.utils import url_path_join  # type: ignore[import-not-found]
 
-    from outlive.jupyter import handlers
+    from outlive.jupyter import handlers, kernels
+    from outlive.jupyter.pulse import Pulse
 
+    def is_busy(kernel_id: str) -> bool:
+        manager = app.kernel_manager
+        found = manager.get_kernel(kernel_id) if kernel_id in manager else None
+        return getattr(found, "execution_state", None) == "busy"
+
+    def figures(kernel_id: str) -> dict[str, Any]:
+        return handlers.status(kernels.find(kernel_id))
+
+    app.web_app.settings[handlers.PULSE] = Pulse(app.event_logger, is_busy, figures)
     base = url_path_join(app.web_app.settings["base_url"], "outlive", "kernels")
     kernel = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
     found = [
