@@ -15,7 +15,11 @@ BLOCK = (
 )
 HEADLINE = "font-weight: 600"
 CODE = f"background: {_SOFT}; font-family: {_MONO}; margin: 4px 0; padding: 2px 8px"
-TABLE = "color: inherit; border-collapse: collapse; margin: 4px 0; border: none; font-size: inherit"
+# JupyterLab gives all columns of a table one width; these have little in common.
+TABLE = (
+    "color: inherit; border-collapse: collapse; margin: 4px 0; border: none; font-size: inherit; "
+    "table-layout: auto; width: auto"
+)
 ROW = "background: transparent"
 SIZE = "text-align: right; white-space: nowrap; padding: 1px 10px 1px 0; vertical-align: top"
 NAME = (
