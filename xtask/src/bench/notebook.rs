@@ -48,7 +48,7 @@ const MILLISECONDS: (f64, &str) = (1e3, " ms");
 const MEBIBYTES: (f64, &str) = (1.0 / 1_048_576.0, " MiB");
 const PERCENT: (f64, &str) = (100.0, " %");
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 7] = [
     figure(
         ("kernel_start", "added seconds"),
         "kernel start, time added",
@@ -88,12 +88,6 @@ const FIGURES: [Figure; 8] = [
     figure(
         ("status", "server"),
         "status bar: server, at one request a second",
-        PERCENT,
-        0.5,
-    ),
-    figure(
-        ("status", "page"),
-        "status bar: page, at one request a second",
         PERCENT,
         0.5,
     ),
