@@ -16,6 +16,8 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from outlive import _command, _hook
@@ -23,6 +25,7 @@ from outlive._native import CommandError, NotGuarded
 
 # Making a run takes milliseconds; a slow disk takes longer.
 _PATIENCE = 10.0
+_HOOK_LIBRARY = "OUTLIVE_HOOK_LIBRARY"
 _lock = threading.Lock()
 _attached: dict[str, Any] = {}
 
@@ -74,6 +77,7 @@ def _start_watching(limit: int | str | None) -> dict[str, Any]:
     # A session of its own: Ctrl-C and the end of a terminal are not for it.
     watching = subprocess.Popen(
         command,
+        env=_with_own_hook(os.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -86,6 +90,15 @@ def _start_watching(limit: int | str | None) -> dict[str, Any]:
         with contextlib.suppress(OSError):
             os.killpg(watching.pid, signal.SIGTERM)
         raise
+
+
+def _with_own_hook(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables, with the library of this package where none is named.
+
+    The program looks beside itself, where a package installed to a folder of its own is not.
+    """
+    own = Path(__file__).parent / "_lib" / "liboutlive_hook.so"
+    return {**({_HOOK_LIBRARY: str(own)} if own.is_file() else {}), **variables}
 
 
 def _told_by(watching: subprocess.Popen[bytes]) -> dict[str, Any]:

@@ -64,6 +64,10 @@ def _forget_outputs(ip: Shell, wanted: set[int]) -> None:
                 del ip.user_ns[name]
             else:
                 ip.user_ns[name] = ""
+    # What IPython puts into the namespace itself it notes here too, with the value.
+    hidden = ip.user_ns_hidden
+    for name in [name for name, value in list(hidden.items()) if id(value) in wanted]:
+        del hidden[name]
     for name in ("_", "__", "___"):
         if id(getattr(ip.displayhook, name, None)) in wanted:
             setattr(ip.displayhook, name, "")

@@ -75,7 +75,7 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Verdict> {
     }
     Some(verdict.advise(if case.is_in_notebook() {
         "Who may send it: a person, Jupyter at a restart or a shutdown that took too long, a \
-         culler of idle kernels, a time limit, `docker stop`"
+         culler of idle kernels, a time limit, `docker stop`, the cell itself"
     } else {
         "Who may send it: a person, a time limit, a probe, `docker stop`, the program itself"
     }))
