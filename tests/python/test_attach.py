@@ -312,6 +312,19 @@ work()
     assert ended.stdout.decode() == "stopped\n", ended.stderr.decode()
 
 
+def test_what_was_there_before_counts_once(lab):
+    text = """
+import outlive
+kept = bytearray(b"x") * (200 << 20)
+outlive.guard("600MiB")
+print(outlive.usage().use >> 20)
+more = bytearray(300 << 20)
+"""
+    ended = lab.bare(sys.executable, "-c", text)
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert 200 <= int(ended.stdout) < 260
+
+
 def test_many_open_files_do_not_matter(lab):
     text = """
 import os, resource

@@ -369,6 +369,16 @@ pub fn own_resident(arena: &Arena, ledger: &Ledger) -> u64 {
     arena.guard.slot(ledger).map_or(0, |slot| slot.resident())
 }
 
+/// A process that ran already takes its place: until now the supervisor counted it from outside.
+pub fn join() {
+    if let Some(((arena, _), ledger)) = arena::recording().zip(ledger::current())
+        && arena.guard.slot(ledger).is_some()
+    {
+        ledger.forget_foreign(sources::Own::read().resident);
+        measure::measure(&arena.guard, ledger, 0);
+    }
+}
+
 /// Lowers the budget while a block of this process runs; `None` or 0 ends it.
 pub fn tighten(arena: &Arena, ledger: &Ledger, limit: Option<u64>) {
     if let Some(slot) = arena.guard.slot(ledger) {

@@ -196,6 +196,16 @@ impl Ledger {
         self.region.u64(at::SHARED).fetch_add(bytes, Relaxed);
     }
 
+    /// A process that had no slot has one now, and counts there: the supervisor will see it at its
+    /// next look.
+    pub fn forget_foreign(&self, bytes: u64) {
+        let less = |foreign: u64| Some(foreign.saturating_sub(bytes));
+        let _ = self
+            .region
+            .u64(at::FOREIGN)
+            .fetch_update(Relaxed, Relaxed, less);
+    }
+
     /// Sets both, as the supervisor sees them.
     pub fn set_outside(&self, foreign: u64, shared: u64) {
         self.region.u64(at::FOREIGN).store(foreign, Relaxed);
@@ -345,6 +355,16 @@ mod tests {
         });
         assert!(taken <= 1_000_000, "{taken}");
         assert!(taken >= 999_990, "{taken}");
+    }
+
+    #[test]
+    fn who_gets_a_slot_is_no_longer_foreign() {
+        let ledger = ledger();
+        ledger.set_outside(100, 0);
+        ledger.forget_foreign(70);
+        assert_eq!((ledger.foreign(), ledger.resident()), (30, 30));
+        ledger.forget_foreign(70);
+        assert_eq!(ledger.foreign(), 0);
     }
 
     #[test]

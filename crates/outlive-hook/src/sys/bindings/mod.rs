@@ -25,8 +25,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use super::loaded::{self, Loaded};
 use super::{c_library, clock, library, process};
-use crate::arena;
 use crate::spin::SpinLock;
+use crate::{arena, guard};
 use object::Outcome;
 
 /// What is replaced; the same functions that `exports` has, and the loader's.
@@ -155,6 +155,7 @@ pub fn begin() {
         }
     }
     c_library::forget_look_up_errors();
+    guard::join();
     IS_LATE.store(true, Release);
     patch();
     HAS_BEGUN.store(true, Release);
