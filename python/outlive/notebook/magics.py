@@ -86,7 +86,10 @@ class Magics:
             raise _usage_error(
                 f"No variable `{unknown[0]}`; nothing was freed\nhint: `%outlive free` lists them"
             )
-        freed = freeing.free(self._ip, {name: known.pop(name) for name in dict.fromkeys(names)})
+        named = {name: known[name] for name in names}
+        # An output may be the same object, and what is referred to here does not go.
+        known.clear()
+        freed = freeing.free(self._ip, named)
         told = f"{size_text(freed.bytes)} came back"
         if freed.kept_by:
             kept = ", ".join(f"`{name}`" for name in freed.kept_by)
