@@ -10,15 +10,20 @@ from support import cgroup, jupyterlab
 from support.browser import DIALOG, EXPLANATION, HOLDERS, NOTIFICATION, STATUS, browser, opened
 from support.cgroup import MIB
 
-pytestmark = pytest.mark.skipif(
-    bool(jupyterlab.why_missing()), reason=jupyterlab.why_missing() or "nothing is missing"
-)
-
 LIMIT = "1GiB"
 # The server itself takes 150 MiB of it.
 OOM_LIMIT = 900 * MIB
 KEEP = "kept = 'made before'\nprint(kept)"
 HOSTILE = '<img src=x onerror="window.pwned=1">'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_here():
+    """What is missing and could be had is a fault; what cannot be had here is said."""
+    missing = jupyterlab.why_missing()
+    if missing:
+        assert not jupyterlab.may_install(), f"{missing}: run `cargo xtask test`"
+        pytest.skip(missing)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +49,6 @@ def chromium():
         yield started
 
 
-@pytest.mark.skipif(not jupyterlab.has("torchvision"), reason="torchvision is not installed")
 def test_the_fatal_cell_fails_with_an_explanation_and_the_kernel_lives(chromium, server):
     make = "images = torch.rand(9000, 3, 64, 64)"
     cells = [

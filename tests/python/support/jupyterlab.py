@@ -201,6 +201,11 @@ def why_missing():
     return "" if chromium() else "there is no Chromium; on Debian: apt-get install chromium"
 
 
+def may_install():
+    """Whether `cargo xtask test` could have installed what is missing."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
 def chromium():
     """The browser's program."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
