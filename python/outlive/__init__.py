@@ -1,30 +1,34 @@
-"""Outlive: keeps a program alive when memory runs out, and says what ended one, with proof."""
+"""Outlive: keeps a program alive when memory runs out, and says what ended one, with proof.
 
-from outlive._command import why
-from outlive._guard import guard, sparse
-from outlive._hook import functions as _functions
-from outlive._native import (
-    CommandError,
-    FormatTooNewError,
-    Frame,
-    Identity,
-    NotABlackBoxError,
-    NotGuarded,
-    OutliveError,
-    Recording,
-    Sample,
-    Stack,
-    Totals,
-    UncaughtException,
-    __version__,
-    read,
-)
-from outlive._out_of_headroom import OutOfHeadroom
-from outlive._retry import retry
-from outlive._usage import Usage, headroom, usage
+Nothing is loaded before it is asked for. A process may import this package at the worst of times:
+to read an exception that a worker sent because memory was short.
+"""
 
-# Under the guard this very class is raised, by a hook that cannot import the package.
-OutOfHeadroom = _functions().get("OutOfHeadroom", OutOfHeadroom)  # type: ignore[misc,assignment]
+# What `typing.TYPE_CHECKING` is, without loading that either.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from outlive._command import why
+    from outlive._guard import guard, sparse
+    from outlive._native import (
+        CommandError,
+        FormatTooNewError,
+        Frame,
+        Identity,
+        NotABlackBoxError,
+        NotGuarded,
+        OutliveError,
+        Recording,
+        Sample,
+        Stack,
+        Totals,
+        UncaughtException,
+        __version__,
+        read,
+    )
+    from outlive._out_of_headroom import OutOfHeadroom
+    from outlive._retry import retry
+    from outlive._usage import Usage, headroom, usage
 
 __all__ = [
     "CommandError",
@@ -52,6 +56,45 @@ __all__ = [
     "usage",
     "why",
 ]
+
+# Where the names are that are not in the native module.
+_HOMES = {
+    "why": "_command",
+    "guard": "_guard",
+    "sparse": "_guard",
+    "retry": "_retry",
+    "Usage": "_usage",
+    "headroom": "_usage",
+    "usage": "_usage",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = _raised_class() if name == "OutOfHeadroom" else _load(name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+
+def _load(name: str) -> object:
+    from importlib import import_module
+
+    return getattr(import_module(f"outlive.{_HOMES.get(name, '_native')}"), name)
+
+
+def _raised_class() -> type:
+    """The class of a stop. Under the guard it is made by a hook that cannot import the package."""
+    for kind in MemoryError.__subclasses__():
+        if (kind.__module__, kind.__qualname__) == ("outlive", "OutOfHeadroom"):
+            return kind
+    from outlive._out_of_headroom import OutOfHeadroom
+
+    return OutOfHeadroom
 
 
 def load_ipython_extension(ip: object) -> None:

@@ -168,6 +168,22 @@ def test_every_public_name_is_there_and_documented():
         assert not isinstance(public, type) or public.__module__.partition(".")[0] == "outlive"
 
 
+def test_importing_the_package_loads_nothing_else():
+    # A pool's thread imports it to read the exception of a worker, when hardly anything is left.
+    script = (
+        "import sys; before = {*sys.modules}; import outlive; outlive.OutOfHeadroom\n"
+        "print(*sorted({*sys.modules} - before))"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
+    assert ended.stdout == b"outlive outlive._out_of_headroom\n"
+
+
+def test_names_that_the_package_does_not_have_are_missed():
+    assert {*outlive.__all__} <= {*dir(outlive)}
+    with pytest.raises(AttributeError, match="'outlive' has no attribute 'gard'"):
+        outlive.gard  # noqa: B018
+
+
 def test_the_package_works_on_every_python(lab, interpreter):
     package = Path(outlive.__file__).parent
     shutil.copytree(package, lab.folder / "outlive", ignore=shutil.ignore_patterns("_lib"))

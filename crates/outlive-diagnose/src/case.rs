@@ -17,8 +17,6 @@ use crate::words::{Speaker, Word};
 
 /// A message this long was cut when it was recorded, or nearly.
 const LONG_MESSAGE: usize = 1000;
-/// Moments before an end, nanoseconds.
-const MOMENTS: u64 = 2_000_000_000;
 
 /// One death and its evidence.
 #[derive(Debug)]
@@ -196,7 +194,7 @@ impl Case<'_> {
         both.into_iter()
             .flatten()
             .filter(|it| it.process == self.victim.id)
-            .filter(|it| it.time.saturating_add(MOMENTS) >= end)
+            .filter(|it| it.is_moments_before(end))
             .max_by_key(|it| it.time)
     }
 

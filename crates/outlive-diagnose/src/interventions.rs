@@ -24,6 +24,8 @@ const ON_ITS_WAY: u64 = 60 * SECOND;
 const TRYING: u64 = 15 * SECOND;
 /// Growth is stopped again while the exception is still on its way.
 const STOPPING: u64 = 2 * SECOND;
+/// So long after it, an end or an exception may well come of it.
+const MOMENTS: u64 = 2 * SECOND;
 /// How many other processes are asked, largest first.
 const BOXES_ASKED: usize = 16;
 
@@ -86,6 +88,11 @@ impl Intervention {
         format!("black box: {what}, {}", self.room())
     }
 
+    /// Whether it happened so shortly before this time that it may well be the cause.
+    pub fn is_moments_before(&self, time: u64) -> bool {
+        self.time.saturating_add(MOMENTS) >= time
+    }
+
     /// Whether no amount of freeing would have helped.
     pub fn exceeds_budget(&self) -> bool {
         self.deed == Deed::Refused && self.bytes > self.budget
@@ -110,6 +117,8 @@ impl LastWords {
             .iter()
             .rfind(|it| it.kind == Some(ExceptionKind::Main));
         let said = main.map(headline).unwrap_or_default().to_lowercase();
+        // What follows in brackets are names, such as that of a cgroup.
+        let said = said.split(" (").next().unwrap_or_default();
         Self {
             time: main
                 .map(|exception| exception.time)

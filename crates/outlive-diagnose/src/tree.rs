@@ -40,6 +40,9 @@ const OF_OTHERS: [&str; 11] = [
     "gloo",
 ];
 
+/// How the names of exceptions end that tell of too little memory.
+const LACKS_MEMORY: [&str; 2] = ["MemoryError", "OutOfHeadroom"];
+
 /// Whether the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
@@ -314,6 +317,12 @@ fn raised_alone(root: &ProcessFacts, boxes: &dyn BlackBoxes) -> bool {
         .rev()
         .find(|it| it.kind == Some(ExceptionKind::Main));
     main.is_some_and(|exception| {
+        // Lack of memory is the process's own, though the message may name the processes that have
+        // it; and the exception that a worker sent over says more than the worker's end.
+        let type_name = exception.type_name.as_str();
+        if LACKS_MEMORY.iter().any(|name| type_name.ends_with(name)) {
+            return true;
+        }
         let said = headline(exception).to_lowercase();
         !OF_OTHERS.iter().any(|word| said.contains(word))
     })

@@ -12,6 +12,13 @@ use crate::words::Word;
 /// How the exception that stops growth is known, whatever it was wrapped in.
 const STOP: &[&str] = &["OutOfHeadroom"];
 
+/// How pools tell that they are of no use any more.
+const BROKEN_POOL: &[&str] = &[
+    "BrokenProcessPool",
+    "TerminatedWorkerError",
+    "exited unexpectedly",
+];
+
 /// Growth was stopped.
 pub(super) fn growth(case: &Case<'_>) -> Option<Verdict> {
     let word = case.raised(STOP)?;
@@ -62,6 +69,35 @@ pub(super) fn allocation(case: &Case<'_>) -> Option<Verdict> {
     Some(with_ways_out(case, verdict, Some(refusal)))
 }
 
+/// A pool that broke right after: a worker, or the thread that reads their results, met the
+/// exception where nothing catches it.
+pub(super) fn broken_pool(case: &Case<'_>) -> Option<Verdict> {
+    let word = case.raised(BROKEN_POOL)?;
+    let raised_at = case.main_exception().map(|exception| exception.time)?;
+    let both = [&case.interventions.refused, &case.interventions.stopped];
+    let both = both.into_iter().flatten();
+    let last = both
+        .filter(|it| it.is_moments_before(raised_at))
+        .max_by_key(|it| (it.process == case.victim.id, it.time))?;
+    let struck = case
+        .tree
+        .processes
+        .iter()
+        .find(|it| it.id == last.process)?;
+    let (id, what) = deed(last, &who(struck, case.notebook));
+    let summary = format!(
+        "Outlive {what}{}: {}, and right after that the pool of {} broke",
+        last.at_place(),
+        last.room(),
+        case.who()
+    );
+    let verdict = Verdict::new(id, Confidence::Likely, summary)
+        .because(case.status_line())
+        .because(first_line(word))
+        .because(last.evidence());
+    Some(with_ways_out(case, verdict, Some(last)))
+}
+
 /// A process that failed right after, without an exception on record: it was caught, or there was
 /// no chance to note it. A child need not say a word, since whoever ran it may have had no wish to;
 /// the program itself has to have shown what it met.
@@ -78,16 +114,7 @@ pub(super) fn failed_after(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let last = case.just_before()?;
-    let (id, what) = match last.deed {
-        Deed::Refused => (
-            VerdictId::AllocationRefused,
-            format!("refused {} {}", case.who(), Size(last.bytes)),
-        ),
-        Deed::Stopped => (
-            VerdictId::GrowthStopped,
-            format!("stopped the growth of {}", case.who()),
-        ),
-    };
+    let (id, what) = deed(last, &case.who());
     let summary = format!(
         "Outlive {what}{}: {}, and right after that it ended itself with exit code 1",
         last.at_place(),
@@ -98,6 +125,20 @@ pub(super) fn failed_after(case: &Case<'_>) -> Option<Verdict> {
         .because_all(shown.map(first_line))
         .because(last.evidence());
     Some(with_ways_out(case, verdict, Some(last)))
+}
+
+/// What Outlive did, as a verdict and in words.
+fn deed(intervention: &Intervention, whom: &str) -> (VerdictId, String) {
+    match intervention.deed {
+        Deed::Refused => (
+            VerdictId::AllocationRefused,
+            format!("refused {whom} {}", Size(intervention.bytes)),
+        ),
+        Deed::Stopped => (
+            VerdictId::GrowthStopped,
+            format!("stopped the growth of {whom}"),
+        ),
+    }
 }
 
 /// A request was refused to code that aborts instead of raising.

@@ -65,6 +65,7 @@ const RULES: &[Rule] = &[
     // It ended with an exception.
     guarded::growth,
     guarded::allocation,
+    guarded::broken_pool,
     refused::gpu_memory,
     refused::allocation,
     exhausted::descriptors,

@@ -119,6 +119,51 @@ fn an_exception_of_a_worker_that_its_parent_raises_is_explained_by_the_worker() 
 }
 
 #[test]
+fn a_worker_that_ends_later_does_not_hide_the_exception_of_its_parent() {
+    let diagnosis = Scene::ended(EndStatus::Exited(1))
+        .with_box(ROOT, |writer| {
+            let message = "Growth was stopped with 20 MiB of headroom left (cgroup /process/a)";
+            raise(writer, "outlive.OutOfHeadroom", message);
+        })
+        .process(101, ROOT, Some(EndStatus::Exited(1)), 89 * SECOND)
+        .with_box(101, |writer| {
+            stop(writer, 88 * SECOND, line(writer, 9));
+            writer.add_stderr(b"Process Process-1:\nTraceback (most recent call last):\n");
+            writer.add_stderr(b"EOFError: Ran out of input\n");
+        })
+        .with(guarded(0, 1))
+        .expect(VerdictId::GrowthStopped, Confidence::Proved);
+    assert_eq!(diagnosis.first_death.unwrap().facts.id, id(ROOT));
+    assert_eq!(diagnosis.shown, Some(id(101)));
+}
+
+#[test]
+fn a_pool_that_breaks_right_after_broke_of_the_stop() {
+    let scene = |time: u64| {
+        Scene::ended(EndStatus::Exited(1))
+            .with_box(ROOT, |writer| {
+                let name = "concurrent.futures.process.BrokenProcessPool";
+                raise(
+                    writer,
+                    name,
+                    "A process in the pool was terminated abruptly",
+                );
+            })
+            .process(101, ROOT, Some(EndStatus::Exited(0)), 89 * SECOND)
+            .with_box(101, move |writer| stop(writer, time, line(writer, 9)))
+            .with(guarded(0, 1))
+    };
+    let diagnosis = scene(88 * SECOND).expect(VerdictId::GrowthStopped, Confidence::Likely);
+    let summary = &diagnosis.verdict.summary;
+    assert!(
+        summary.starts_with("Outlive stopped the growth of python (pid 101) at train.py:9")
+            && summary.ends_with("and right after that the pool of python (pid 100) broke"),
+        "{summary}"
+    );
+    scene(40 * SECOND).expect(VerdictId::UncaughtException, Confidence::Proved);
+}
+
+#[test]
 fn a_kill_in_spite_of_the_guard_is_explained_and_says_how_little_was_left() {
     let diagnosis = Scene::killed(9)
         .counted(1)

@@ -17,6 +17,7 @@ pub mod growth;
 pub mod history;
 pub mod holders;
 pub mod measure;
+pub mod moment;
 pub mod one_call;
 pub mod refusal;
 pub mod region;

@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use outlive_record::ledger::{Ledger, Measurement};
 use outlive_record::write::BoxWriter;
 
-use super::{callers, refusal, stop};
+use super::{callers, moment, refusal, stop};
 use crate::arena::Arena;
 use crate::python::{self, Memory, walk};
 use crate::sys::thread::Entered;
@@ -66,9 +66,13 @@ fn innermost<M: Memory>(memory: &M, state: usize) -> (u64, u64) {
 }
 
 /// Whether something that Python asks for itself is to be refused: it is the last moment, and the
-/// answer becomes a `MemoryError` right here.
+/// answer becomes a `MemoryError` right here. Between two pieces of work a worker needs little, and
+/// without that little it would end.
 fn is_refusable(arena: &Arena, ledger: &Ledger) -> bool {
-    stop::is_last_moment(arena, ledger) && guard_calls::holds_gil() && refusal::has_frames()
+    stop::is_last_moment(arena, ledger)
+        && guard_calls::holds_gil()
+        && refusal::has_frames()
+        && !moment::is_spared(ledger)
 }
 
 /// Whether an arena of Python's small objects is to be refused; if so, the next object is too.

@@ -15,10 +15,11 @@ use outlive_record::write::{BoxWriter, StackId};
 use super::facts;
 use super::growth::Growth;
 use super::measure::{measure, recent};
+use super::moment::{self, lives};
 use super::rivals::{grows_most, ring_others};
 use crate::arena::{self, Arena};
 use crate::attribution::python_stack;
-use crate::python::{self, origin};
+use crate::python::{self, origin::Whereabouts};
 use crate::sys::peek::Checked;
 use crate::sys::thread::Entered;
 use crate::sys::{clock, guard_calls, interpreter, ledger, process, thread, watchdog};
@@ -124,8 +125,7 @@ pub fn look() {
     // In code that is not the user's, such as a worker's loop or the handling of an error, only the
     // watchdog may decide that there is no better moment.
     let state = interpreter::this_thread_state();
-    let is_own = python::layout()
-        .is_some_and(|layout| state != 0 && origin::is_in_own_code(&Checked, layout, state));
+    let is_own = moment::whereabouts(&Checked, state) == Some(Whereabouts::Own);
     let present = arena::existing().zip(ledger::current());
     if let Some(((arena, _), ledger)) = present.filter(|_| is_own) {
         pressed(&entered, arena, ledger);
@@ -315,29 +315,10 @@ pub fn forget_stops(arena: &Arena, measured: &Measurement) {
     }
 }
 
-/// Whether an exception can do no harm in a thread now: it is in the user's own code, and not in
-/// the loop of a worker, which would end. With hardly anything left, any moment is good.
-fn is_good_moment(arena: &Arena, measured: &Measurement, handle: u64) -> bool {
-    if measured.headroom < line(measured.budget) / 8 {
-        return true;
-    }
-    let state = arena.guard.growers.state_of(handle);
-    python::layout().is_none_or(|layout| {
-        state == 0 || !lives(state) || origin::is_in_own_code(&Checked, layout, state)
-    })
-}
-
-/// Whether Python still has a thread with this state. The caller holds the GIL.
-fn lives(state: usize) -> bool {
-    let mut lives = false;
-    interpreter::each_thread_state(|each| lives |= each == state);
-    lives
-}
-
 /// Raises the exception in a thread; `false` when that thread is gone. The caller holds the GIL.
 pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64, way: Way) -> bool {
     let is_busy = arena.guard.stops.making.load(Relaxed) == handle;
-    if is_busy || !is_good_moment(arena, measured, handle) {
+    if is_busy || !moment::is_good(arena, measured, handle) {
         return true;
     }
     note_stop(arena, measured, handle);

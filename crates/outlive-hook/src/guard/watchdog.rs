@@ -9,6 +9,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use outlive_record::ledger::{Ledger, Measurement};
 
 use super::measure::measure;
+use super::moment;
 use super::rivals::grows_most;
 use super::stop::{self, Way};
 use crate::arena::{self, Arena};
@@ -142,9 +143,13 @@ fn spare_shared(ledger: &Ledger, measured: &Measurement) {
 }
 
 /// Stops the thread that grew most. If none is known, growth is below Python, and the main thread
-/// is told; unless another was told before, which then has yet to end what it began.
+/// is told; unless another was told before, which then has yet to end what it began. It is told,
+/// too, instead of a thread that only fetches for others, such as the results of a pool.
 fn stop_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     while let Some(growth) = arena.guard.growers.most().filter(|most| most.bytes > 0) {
+        if moment::is_in_loop(arena, growth.handle) {
+            break;
+        }
         if stop::stop(arena, ledger, measured, growth.handle, Way::Now) {
             return;
         }
