@@ -14,8 +14,8 @@ from outlive.jupyter.events import EventLogger
 
 STATUS_SCHEMA = "urn:outlive:status"
 
-# A little more often than once a second, so that it is once a second when the server is slow.
-_BEAT_MILLISECONDS = 900
+# A little more often than once a second, so that it is once a second when the server is late.
+_BEAT_MILLISECONDS = 970
 # Pages ask again sooner than this as long as somebody looks at them.
 _INTEREST_SECONDS = 30.0
 

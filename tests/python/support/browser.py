@@ -66,7 +66,7 @@ def browser():
 
 
 @contextmanager
-def opened(chromium, server, name, pictures, scheme="light"):
+def opened(chromium, server, name, pictures, scheme="light", blocked=None):
     """A page with a notebook whose kernel is ready.
 
     Args:
@@ -75,8 +75,11 @@ def opened(chromium, server, name, pictures, scheme="light"):
         name: The notebook's file.
         pictures: How the names of its pictures begin.
         scheme: Whether the system's colours are `light` or `dark`.
+        blocked: A pattern of addresses that the page does not get.
     """
     page = chromium.new_page(viewport=SIZE, color_scheme=scheme)
+    if blocked:
+        page.route(blocked, lambda route: route.abort())
     page.set_default_timeout(PATIENCE_MS)
     notebook = Notebook(page, server, pictures)
     page.on("pageerror", lambda error: notebook.errors.append(str(error)))

@@ -48,7 +48,7 @@ const MILLISECONDS: (f64, &str) = (1e3, " ms");
 const MEBIBYTES: (f64, &str) = (1.0 / 1_048_576.0, " MiB");
 const PERCENT: (f64, &str) = (100.0, " %");
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     figure(
         ("kernel_start", "added seconds"),
         "kernel start, time added",
@@ -91,6 +91,12 @@ const FIGURES: [Figure; 7] = [
         PERCENT,
         0.5,
     ),
+    figure(
+        ("page", "added"),
+        "status bar: page, figures that change each second",
+        PERCENT,
+        0.5,
+    ),
 ];
 /// Enough for an interval; a round takes seconds.
 const ROUNDS: usize = 20;
@@ -111,7 +117,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Scale::Small | Scale::None => 3,
     };
     let mut measured: BTreeMap<&str, Values> = BTreeMap::new();
-    for script in ["kernel_start", "verdict", "refused_cell", "status"] {
+    for script in ["kernel_start", "verdict", "refused_cell", "status", "page"] {
         println!("==> {script}");
         measured.insert(script, values(&stage, script, rounds)?);
     }

@@ -8,8 +8,8 @@ use super::stop::line;
 use crate::arena::Arena;
 use crate::python::origin::{self, Whereabouts};
 use crate::python::{self, Memory};
-use crate::sys::interpreter;
 use crate::sys::peek::{self, Checked};
+use crate::sys::{guard_calls, interpreter, process};
 
 /// Whether an exception can do no harm in a thread now. With hardly anything left, it may strike a
 /// library too, but never the loop of a worker: that waits for work more often than it grows, and
@@ -25,6 +25,28 @@ pub fn is_good(arena: &Arena, measured: &Measurement, handle: u64) -> bool {
 /// Whether a thread is in a loop that serves others. The caller holds the GIL.
 pub fn is_in_loop(arena: &Arena, handle: u64) -> bool {
     of(arena, handle) == Some(Whereabouts::Loop)
+}
+
+/// Whether the main thread waits for others, and is itself none that serves: it may be told in their
+/// place, and is to be woken. The caller holds the GIL.
+pub fn does_main_wait(arena: &Arena) -> bool {
+    let main = guard_calls::main_thread();
+    let state = arena.guard.growers.state_of(main);
+    let layout = python::layout().filter(|_| main != 0 && state != 0 && lives(state));
+    layout.is_some_and(|layout| origin::is_waiting(&Checked, layout, state))
+        && !is_in_loop(arena, main)
+}
+
+/// Whether the calling thread serves a pool for which the main thread waits. An error ends it, and
+/// the main thread would wait for ever.
+pub fn serves_main(arena: &Arena) -> bool {
+    let state = interpreter::this_thread_state();
+    let layout = python::layout().filter(|_| state != 0);
+    process::thread_handle() != guard_calls::main_thread()
+        && guard_calls::holds_gil()
+        && layout.is_some_and(|layout| origin::is_of_pool(&peek::own_frames(), layout, state))
+        && whereabouts(&peek::own_frames(), state) == Some(Whereabouts::Loop)
+        && does_main_wait(arena)
 }
 
 fn of(arena: &Arena, handle: u64) -> Option<Whereabouts> {

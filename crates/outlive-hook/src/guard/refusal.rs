@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::measure::{bury_the_dead, measure};
 use super::rivals::ring_others;
-use super::{Answer, GuardState, Purpose, callers, facts, one_call, reserve, stop};
+use super::{Answer, GuardState, Purpose, callers, facts, moment, one_call, reserve, stop};
 use crate::arena::Arena;
 use crate::attribution::stack_of_caller;
 use crate::python::{self, walk};
@@ -174,6 +174,12 @@ pub(super) fn refuse(
         .last
         .refused(request.size, measured, stack, time);
     stop::refused(arena, ledger, measured);
-    guard_calls::withdraw();
-    stop::explain_soon(arena);
+    if moment::serves_main(arena) {
+        // Whoever waits for this thread is told instead.
+        arena.guard.last.explained();
+        guard_calls::raise_and_wake();
+    } else {
+        guard_calls::withdraw();
+        stop::explain_soon(arena);
+    }
 }

@@ -182,6 +182,8 @@ pub enum Way {
     Now,
     /// By a pending call, in the main thread.
     Soon,
+    /// The same, and it is woken: it waits for the thread that grows.
+    Waking,
 }
 
 /// Whether so little was left at the last measurement that every process should be watched.
@@ -318,7 +320,8 @@ pub fn forget_stops(arena: &Arena, measured: &Measurement) {
 /// Raises the exception in a thread; `false` when that thread is gone. The caller holds the GIL.
 pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64, way: Way) -> bool {
     let is_busy = arena.guard.stops.making.load(Relaxed) == handle;
-    if is_busy || !moment::is_good(arena, measured, handle) {
+    let is_good = way == Way::Waking || moment::is_good(arena, measured, handle);
+    if is_busy || !is_good {
         return true;
     }
     note_stop(arena, measured, handle);
@@ -330,6 +333,7 @@ pub fn stop(arena: &Arena, ledger: &Ledger, measured: &Measurement, handle: u64,
     arena.guard.last.stopped(measured, stack, time);
     match way {
         Way::Soon => guard_calls::raise_soon(),
+        Way::Waking => guard_calls::raise_and_wake(),
         Way::Now if guard_calls::raise_in(handle) => {}
         Way::Now => {
             arena.guard.growers.forget(handle);

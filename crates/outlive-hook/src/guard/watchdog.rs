@@ -148,6 +148,11 @@ fn spare_shared(ledger: &Ledger, measured: &Measurement) {
 fn stop_most(arena: &Arena, ledger: &Ledger, measured: &Measurement) {
     while let Some(growth) = arena.guard.growers.most().filter(|most| most.bytes > 0) {
         if moment::is_in_loop(arena, growth.handle) {
+            let main = guard_calls::main_thread();
+            if growth.handle != main && moment::does_main_wait(arena) {
+                stop::stop(arena, ledger, measured, main, Way::Waking);
+                return;
+            }
             break;
         }
         if stop::stop(arena, ledger, measured, growth.handle, Way::Now) {

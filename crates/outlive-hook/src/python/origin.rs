@@ -85,15 +85,46 @@ pub fn whereabouts<M: Memory>(
 ) -> Whereabouts {
     let mut trail = Trail::default();
     walk::walk(memory, layout, thread_state, |place| {
-        let [file, name] = [layout.file, layout.name].map(|offset| {
-            let object = memory.word(place.code.wrapping_add(offset as usize));
-            let mut text = Text::new();
-            text::read(memory, layout, object.unwrap_or(0), &mut text);
-            text
-        });
+        let texts = [layout.file, layout.name];
+        let [file, name] = texts.map(|offset| text_at(memory, layout, place.code, offset));
         trail.meet(file.as_bytes(), name.as_bytes())
     });
     trail.end()
+}
+
+/// Whether a thread waits for another, in the standard library's `threading`.
+pub fn is_waiting<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usize) -> bool {
+    let mut is_waiting = false;
+    walk::walk(memory, layout, thread_state, |place| {
+        let file = text_at(memory, layout, place.code, layout.file);
+        is_waiting = is_library(file.as_bytes()) && file.as_bytes().ends_with(b"/threading.py");
+        ControlFlow::Break(())
+    });
+    is_waiting
+}
+
+/// Whether a thread is one of those that a pool has for itself, and whose end nobody would notice.
+/// Those of `concurrent.futures` break their pool when they fail, and say so.
+pub fn is_of_pool<M: Memory>(memory: &M, layout: &FrameLayout, thread_state: usize) -> bool {
+    let mut is_found = false;
+    walk::walk(memory, layout, thread_state, |place| {
+        let file = text_at(memory, layout, place.code, layout.file);
+        let file = file.as_bytes();
+        is_found = is_library(file) && contains(file, b"/multiprocessing/pool.py");
+        if is_found {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    is_found
+}
+
+fn text_at<M: Memory>(memory: &M, layout: &FrameLayout, code: usize, offset: u32) -> Text {
+    let object = memory.word(code.wrapping_add(offset as usize));
+    let mut text = Text::new();
+    text::read(memory, layout, object.unwrap_or(0), &mut text);
+    text
 }
 
 /// What the frames of a thread told so far, innermost first.

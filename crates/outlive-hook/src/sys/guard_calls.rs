@@ -1,8 +1,8 @@
 //! Calls into Python for the guard: the GIL for the watchdog, and the exception for a thread.
 //!
-//! Inside an allocation only [`holds_gil`], [`raise_soon`], [`withdraw`] and [`explain_soon`] are
-//! called: they read a thread-local, set a flag or add a pending call, which is made for signal
-//! handlers. Raising in another thread takes the lock of Python's list of threads, and who holds
+//! Inside an allocation only [`holds_gil`], [`raise_soon`], [`raise_and_wake`], [`withdraw`] and
+//! [`explain_soon`] are called: they read a thread-local, set a flag, send a signal or add a pending
+//! call, which is made for signal handlers. Raising in another thread takes the lock of Python's list of threads, and who holds
 //! that may be allocating; so it is the watchdog's.
 
 #![expect(unsafe_code, reason = "calls the C API of the interpreter by address")]
@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use super::bootstrap::{self, Object};
 use super::c_library::symbol;
 use super::once::SetOnce;
-use super::{clock, interpreter, loaded, process};
+use super::{clock, interpreter, loaded, process, wake};
 use crate::guard::stop;
 
 /// Functions of the interpreter; 0 where there is none.
@@ -135,6 +135,12 @@ fn class(functions: &Functions) -> Object {
 pub fn raise_soon() {
     IS_WANTED.store(true, SeqCst);
     interpreter::call_soon(raise_in_main);
+}
+
+/// The same, where the main thread waits for a lock.
+pub fn raise_and_wake() {
+    raise_soon();
+    wake::main_thread();
 }
 
 /// Pending call: raises what was asked for, unless it was taken back.

@@ -28,4 +28,5 @@ pub mod stack;
 #[cfg(test)]
 pub mod testing;
 pub mod thread;
+pub mod wake;
 pub mod watchdog;

@@ -148,7 +148,12 @@ pub unsafe fn set_handler(signal: c_int, handler: usize) -> usize {
     }
 }
 
-unsafe fn real_sigaction(
+/// The C library's own `sigaction`; -1 where there is none.
+///
+/// # Safety
+///
+/// As for `sigaction`.
+pub(super) unsafe fn real_sigaction(
     signal: c_int,
     action: *const libc::sigaction,
     before: *mut libc::sigaction,

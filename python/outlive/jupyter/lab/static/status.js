@@ -97,10 +97,12 @@ export class StatusItem {
     // Writing what is there already would make the browser lay the page out again.
     if (this.#label.textContent !== text) {
       this.#label.textContent = text;
-      const limit = `Memory of this kernel, limit: ${limitName(status.source)}`;
-      this.#label.title = status.guarded ? limit : OFF;
-      this.#label.setAttribute('aria-label', `${text}. Opens who holds the memory`);
       this.#widget.toggleClass('outlive-short', Boolean(status.guarded && status.short));
+    }
+    const limit = `Memory of this kernel, limit: ${limitName(status.source)}. Opens who holds it`;
+    const title = status.guarded ? limit : OFF;
+    if (this.#label.title !== title) {
+      this.#label.title = title;
     }
   }
 
