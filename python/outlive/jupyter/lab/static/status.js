@@ -2,6 +2,7 @@
  * The item in the status bar: use and budget of the kernel in front. It opens the holders.
  */
 
+import { Along } from './along.js';
 import { sizeOf } from './amount.js';
 import { element } from './element.js';
 import { holdersContent, limitName, unguardedContent } from './holders.js';
@@ -21,6 +22,7 @@ export class StatusItem {
   #kernel;
   #poll;
   #label = element('button', { type: 'button', className: 'outlive-status-button' });
+  #along = new Along(() => this.#draw());
   #widget;
   #shown;
   /** @type {import('./server.js').Status | null} */
@@ -54,7 +56,7 @@ export class StatusItem {
     this.#events?.connect((_, event) => {
       if (event.schema_id === SCHEMA && event.kernel_id === this.#kernel.id) {
         this.#poll.postpone();
-        this.#show(event);
+        this.#show(event, true);
       }
     });
     this.#kernel.start();
@@ -77,22 +79,29 @@ export class StatusItem {
     this.#show(answer);
   }
 
-  #show(answer) {
+  #show(answer, isPulse = false) {
     const wasShown = this.#status !== null;
     // A kernel that starts has no guard yet, and one that died none any more: that is not "off".
     const status = answer?.guarded || this.#kernel.isUp ? answer : null;
+    const mayWait = isPulse && status?.short === this.#status?.short;
     this.#status = status;
-    if (status) {
-      this.#draw(status);
-    } else {
+    if (!status) {
       this.#popup?.dispose();
+    } else if (!mayWait) {
+      this.#along.now();
+    } else if (this.#label.textContent !== labelText(status)) {
+      this.#along.soon();
     }
     if (wasShown !== (status !== null)) {
       this.#shown.emit();
     }
   }
 
-  #draw(status) {
+  #draw() {
+    const status = this.#status;
+    if (!status) {
+      return;
+    }
     const text = labelText(status);
     // Writing what is there already would make the browser lay the page out again.
     if (this.#label.textContent !== text) {
