@@ -65,11 +65,12 @@ fn innermost<M: Memory>(memory: &M, state: usize) -> (u64, u64) {
     place
 }
 
-/// Whether something that Python asks for itself is to be refused: it is the last moment, and the
-/// answer becomes a `MemoryError` right here. Between two pieces of work a worker needs little, and
-/// without that little it would end.
+/// Whether something that Python asks for itself is to be refused: it is the last moment, growth
+/// went on or is still in the very call that was told, and the answer becomes a `MemoryError` right
+/// here. Between two pieces of work a worker needs little, and without that little it would end.
 fn is_refusable(arena: &Arena, ledger: &Ledger) -> bool {
     stop::is_last_moment(arena, ledger)
+        && (stop::grew_on(arena, ledger) || arena.guard.stopped_at.is_here())
         && guard_calls::holds_gil()
         && refusal::has_frames()
         && !moment::is_spared(ledger)

@@ -249,17 +249,20 @@ pub fn is_due(arena: &Arena, measured: &Measurement, most: Option<Growth>) -> bo
     fell >= patience
 }
 
-/// Whether this is the last moment: hardly anything is left, and the process grew on after it was
-/// last told.
+/// Whether this is the last moment: hardly anything is left.
 pub fn is_last_moment(arena: &Arena, ledger: &Ledger) -> bool {
     let measured = ledger.measured();
     if measured.headroom >= line(measured.budget) / 4 {
         return false;
     }
     let measured = settled(arena, ledger, &recent(&arena.guard, ledger));
-    let slot = arena.guard.slot(ledger);
     measured.headroom < line(measured.budget) / 8
-        && slot.is_none_or(|slot| slot.growth() >= 4 * SMALLEST_GROWTH)
+}
+
+/// Whether the process grew on after it was last told.
+pub fn grew_on(arena: &Arena, ledger: &Ledger) -> bool {
+    let slot = arena.guard.slot(ledger);
+    slot.is_none_or(|slot| slot.growth() >= 4 * SMALLEST_GROWTH)
 }
 
 /// A request was refused: whoever handles that is to be left alone for a while, as after a stop.
