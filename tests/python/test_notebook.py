@@ -56,6 +56,13 @@ def test_stopped_growth_names_the_line_that_grew(guarded):
     assert guarded.value("len(rows) > 1000") == "True"
 
 
+def test_growth_that_is_free_again_is_blamed_on_the_statement_that_failed(guarded):
+    guarded.run("words = [str(number) * 20 for number in range(100_000)]")
+    text = plain(guarded.run("pages = [word * 400 for word in words]"))
+    assert "by the statement that failed, free again" in text
+    assert "Memory grew at cell [2] line 1: " in text
+
+
 def test_a_local_variable_of_a_function_is_named(guarded):
     guarded.run(
         "def work():\n    inner = bytearray(200 << 20)\n    return inner, bytearray(1 << 30)"

@@ -34,12 +34,14 @@ def block(refusal: Refusal, cells: Cells, survey: Survey | None = None) -> Block
     lines = unexplained(refusal.holders, found.lines)
     freed = _freed(refusal)
     temporary = [Row(size_text(freed), where.name, _FREED)] if freed and where else []
+    # What is still held is then not what grew.
+    grown = where if freed > max((held for held, _ in refusal.holders), default=0) else None
     return Block(
         headline=_headline(refusal, where),
         code=where.text if where else "",
         facts=_facts(refusal),
         rows=temporary + rows(found, lines, cells),
-        hints=_hints(refusal, found.holders, cells),
+        hints=_hints(refusal, found.holders, grown, cells),
         details=_details(refusal, found),
     )
 
@@ -152,7 +154,9 @@ def what(holder: Holder, cells: Cells) -> str:
     return f"{holder.what}, made at {at.name}"
 
 
-def _hints(refusal: Refusal, holders: list[Holder], cells: Cells) -> list[str]:
+def _hints(
+    refusal: Refusal, holders: list[Holder], grown: places.Place | None, cells: Cells
+) -> list[str]:
     hints = []
     requested, budget = refusal.requested, refusal.budget
     if requested and budget and requested > budget:
@@ -164,7 +168,7 @@ def _hints(refusal: Refusal, holders: list[Holder], cells: Cells) -> list[str]:
     elif requested:
         hints += _freeing(refusal, holders)
     else:
-        hints += _growth(refusal, holders, cells)
+        hints += _growth(refusal, holders, grown, cells)
     hints.append("In a loop over batches: `outlive.retry` tries again with a smaller batch")
     return hints
 
@@ -181,10 +185,12 @@ def _freeing(refusal: Refusal, holders: list[Holder]) -> list[str]:
     return hints
 
 
-def _growth(refusal: Refusal, holders: list[Holder], cells: Cells) -> list[str]:
+def _growth(
+    refusal: Refusal, holders: list[Holder], grown: places.Place | None, cells: Cells
+) -> list[str]:
     hints = []
-    if refusal.holders:
-        at = places.place(refusal.holders[0][1], cells)
+    at = grown or (places.place(refusal.holders[0][1], cells) if refusal.holders else None)
+    if at:
         hints.append(f"Memory grew at {at.name}: keep less of each round, or write it to disk")
     named = [one for one in holders if one.name.isidentifier()]
     if named:

@@ -2,8 +2,8 @@
 //!
 //! Inside an allocation only [`holds_gil`], [`raise_soon`], [`raise_and_wake`], [`withdraw`] and
 //! [`explain_soon`] are called: they read a thread-local, set a flag, send a signal or add a pending
-//! call, which is made for signal handlers. Raising in another thread takes the lock of Python's list of threads, and who holds
-//! that may be allocating; so it is the watchdog's.
+//! call, which is made for signal handlers. Raising in another thread takes the lock of Python's
+//! list of threads, and who holds that may be allocating; so it is the watchdog's.
 
 #![expect(unsafe_code, reason = "calls the C API of the interpreter by address")]
 

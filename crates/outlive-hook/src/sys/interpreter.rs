@@ -190,8 +190,9 @@ pub fn call_soon(function: PendingCall) -> bool {
     unsafe { add(function, core::ptr::null_mut()) == 0 }
 }
 
-/// Calls `visit` with every thread state of every interpreter. The three functions behind this
-/// only follow pointers; used when the process is dying and nothing better is left.
+/// Calls `visit` with every thread state of the first interpreter. The three functions behind this
+/// only follow pointers. The caller holds the GIL, without which no state is taken off the list, or
+/// the process is dying and nothing better is left.
 pub fn each_thread_state(mut visit: impl FnMut(usize)) {
     let Some(symbols) = SYMBOLS.get() else { return };
     if symbols.interpreter_head == 0 || symbols.thread_head == 0 || symbols.thread_next == 0 {
@@ -213,8 +214,8 @@ pub fn each_thread_state(mut visit: impl FnMut(usize)) {
     let mut count = 0_u32;
     while thread != 0 && count < 1024 {
         visit(thread);
-        // SAFETY: `thread` came from the list; a thread that ends meanwhile may leave a stale
-        // pointer, which the caller accepts: the process is dying.
+        // SAFETY: `thread` came from the list and, with the GIL held, is still on it. In a process
+        // that is dying it may be stale, which the caller accepts.
         thread = unsafe { next(thread) };
         count = count.wrapping_add(1);
     }
