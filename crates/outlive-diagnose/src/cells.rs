@@ -52,6 +52,19 @@ impl Cells {
         before.max_by_key(|cell| (cell.time, cell.count))
     }
 
+    /// Every text that ran, once, in the order of its first run: the program that the notebook is.
+    pub(crate) fn program(&self) -> Vec<&Cell> {
+        let mut first: Vec<&Cell> = Vec::new();
+        for cell in &self.all {
+            // By file, then by time: the first of a file is its first run.
+            if first.last().is_none_or(|last| last.file != cell.file) {
+                first.push(cell);
+            }
+        }
+        first.sort_by_key(|cell| (cell.time, cell.count));
+        first
+    }
+
     /// Says of a place which cell it is in, as of this time; 0 where none is known.
     pub fn mark(&self, place: &mut Place, time: u64) {
         if let Some(line) = place.line_mut() {

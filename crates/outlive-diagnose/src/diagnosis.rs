@@ -1,9 +1,13 @@
 //! From a run to its diagnosis: the steps, in order, and what comes out.
 
+use std::rc::Rc;
+
 use outlive_record::kind::ExceptionKind;
-use outlive_record::read::{ExceptionRecord, FatalSignal, Recording};
+use outlive_record::read::{ExceptionRecord, Recording};
 
 use crate::case::Case;
+use crate::cause::Cause;
+use crate::causes::{Known, causes, lacks_memory};
 use crate::cells::Cells;
 use crate::deadly::deadly;
 use crate::facts::{BudgetFacts, EndStatus, ProcessFacts, ProcessId, RunFacts};
@@ -16,7 +20,6 @@ use crate::kernel_log::KernelLog;
 use crate::memory::Memory;
 use crate::notebook::Notebook;
 use crate::oom;
-use crate::place::Place;
 use crate::places::Places;
 use crate::process_view::{ProcessView, first_death, views};
 use crate::remarks::remarks;
@@ -25,6 +28,7 @@ use crate::ruled_out;
 use crate::seen::Seen;
 use crate::size::Span;
 use crate::thread_exceptions::{ThreadException, thread_exceptions};
+use crate::thread_stacks::{ThreadStack, struck_at, threads};
 use crate::tree::{Liveness, Subject, Tree};
 use crate::verdict::Verdict;
 use crate::verdicts;
@@ -32,8 +36,6 @@ use crate::words;
 
 /// How many ancestors are asked for words about their child.
 const ANCESTORS_ASKED: usize = 3;
-/// Frames shown of each thread at a fatal signal.
-const FRAMES_SHOWN: usize = 32;
 
 /// Gives black boxes when they are asked for: a tree may have hundreds, and few matter.
 pub trait BlackBoxes {
@@ -41,10 +43,22 @@ pub trait BlackBoxes {
     fn open(&self, process: ProcessId) -> Option<Recording<'_>>;
 }
 
-/// Gives lines of source code.
+/// Gives source code: as it was kept with the run, or as it can be read now.
 pub trait SourceText {
-    /// Line `line` of `file`, which may be relative to `directory`.
+    /// The whole of `file`, which may be relative to `directory`.
+    fn file(&self, directory: &str, file: &str) -> Option<Rc<SourceFile>>;
+
+    /// Line `line` of it.
     fn line(&self, directory: &str, file: &str, line: u32) -> Option<String>;
+}
+
+/// A file of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its text.
+    pub text: String,
+    /// Whether it was changed after the run had started, so that other lines may have run.
+    pub is_later: bool,
 }
 
 /// What a diagnosis starts from.
@@ -77,6 +91,8 @@ pub struct Diagnosis {
     pub memory: Memory,
     /// Which moment the holders are ordered by.
     pub moment: Moment,
+    /// Why memory ran out, the best first.
+    pub causes: Vec<Cause>,
     /// Who held it, largest first.
     pub holders: Vec<Holder>,
     /// Where libraries reserved address space, largest first.
@@ -98,19 +114,6 @@ pub struct Diagnosis {
     pub budget: Option<BudgetFacts>,
     /// What the recorder and the supervisor have to say about themselves.
     pub remarks: Vec<String>,
-}
-
-/// A thread's Python stack, innermost first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadStack {
-    /// Thread id.
-    pub tid: u32,
-    /// Its name.
-    pub name: String,
-    /// The innermost line the user wrote.
-    pub own: Option<Place>,
-    /// Where it was.
-    pub frames: Vec<Place>,
 }
 
 /// Explains a run.
@@ -153,41 +156,86 @@ fn explain(input: &Input<'_>, tree: &Tree, subject: Subject, shown: Option<usize
     }
     let decisive = case.as_ref().and_then(|case| case.decisive(verdict.id));
     let decisive = decisive.cloned();
+    let judged = Judged {
+        verdict,
+        exceptions: case.map(|case| case.exceptions).unwrap_or_default(),
+        threads,
+    };
     // What Outlive did to another process is explained by what that one held.
     let other = decisive
         .as_ref()
         .and_then(|it| tree.processes.iter().find(|one| one.id == it.process))
         .filter(|other| other.id != process.id);
     let other_box = other.and_then(|other| input.boxes.open(other.id));
-    let mut other_places = Places::new(other_box.as_ref(), input.cells);
     let other = other
         .zip(other_box.as_ref())
         .map(|(other, recording)| Seen::new(run, &log, tree, other, Some(recording)));
-    let (held, places) = match &other {
-        Some(other) => (other, &mut other_places),
-        None => (&seen, &mut places),
-    };
-    let mut holdings = Holdings::of(input, held, places, &verdict);
+    let held = other.as_ref().unwrap_or(&seen);
+    let mut diagnosis = conclude(input, tree, held, decisive, judged);
+    diagnosis.shown = shown.map(|_| held.process.id);
+    diagnosis.first_death = first_death(tree, subject);
+    diagnosis.processes = views(tree, subject);
+    diagnosis
+}
+
+/// What is known once the verdict is.
+struct Judged {
+    verdict: Verdict,
+    exceptions: Vec<ExceptionRecord>,
+    threads: Vec<ThreadStack>,
+}
+
+/// Who held the memory of this process, why it ran out, and what to do.
+fn conclude(
+    input: &Input<'_>,
+    tree: &Tree,
+    held: &Seen<'_>,
+    decisive: Option<Intervention>,
+    judged: Judged,
+) -> Diagnosis {
+    let mut places = Places::new(held.recording, input.cells);
+    let mut verdict = judged.verdict;
+    let holdings = Holdings::of(input, held, &mut places, &verdict);
     holdings.advise(&mut verdict, &held.memory, decisive.as_ref());
-    let root = tree.root().filter(|root| root.id != process.id);
+    let root = tree.root().filter(|root| root.id != held.process.id);
     let root = root.and_then(|root| input.boxes.open(root.id));
+    let thread_exceptions = thread_exceptions(held.recording.into_iter().chain(&root), input.cells);
+    let of_thread = thread_exceptions
+        .iter()
+        .any(|it| lacks_memory(&it.type_name) && !verdict.id.is_about_memory());
+    let of_thread = held
+        .recording
+        .filter(|_| of_thread)
+        .and_then(|recording| Interventions::last_of(input, held.process, recording));
+    let known = Known {
+        input,
+        tree,
+        verdict: &verdict,
+        held,
+        holdings: &holdings,
+        decisive: decisive.as_ref().or(of_thread.as_ref()),
+        exceptions: &judged.exceptions,
+        threads: &thread_exceptions,
+    };
+    let causes = causes(known, &mut places);
     let mut remarks = remarks(input, held.recording);
     remarks.extend(guarded::remarks(input, held, verdict.id, decisive.as_ref()));
     Diagnosis {
-        first_death: first_death(tree, subject),
-        shown: shown.map(|_| held.process.id),
+        first_death: None,
+        shown: None,
+        processes: Vec::new(),
         moment: holdings.moment,
-        holders: std::mem::take(&mut holdings.holders),
-        reserved: std::mem::take(&mut holdings.reserved),
+        holders: holdings.holders,
+        reserved: holdings.reserved,
         growth: holdings.growth,
-        processes: views(tree, subject),
-        thread_exceptions: thread_exceptions(held.recording.into_iter().chain(&root), input.cells),
+        thread_exceptions,
         memory: held.memory.clone(),
-        exceptions: case.map(|case| case.exceptions).unwrap_or_default(),
-        threads,
+        exceptions: judged.exceptions,
+        threads: judged.threads,
+        causes,
         remarks,
         intervention: decisive,
-        budget: run.budget.clone(),
+        budget: input.run.budget.clone(),
         verdict,
     }
 }
@@ -301,31 +349,6 @@ fn ancestors_words(tree: &Tree, victim: &ProcessFacts, boxes: &dyn BlackBoxes) -
     spoken
 }
 
-fn threads(
-    recording: Option<&Recording<'_>>,
-    fatal: Option<&FatalSignal>,
-    places: &mut Places<'_>,
-) -> Vec<ThreadStack> {
-    let (Some(recording), Some(fatal)) = (recording, fatal) else {
-        return Vec::new();
-    };
-    let threads = fatal.threads.iter();
-    threads
-        .map(|thread| {
-            let stack = recording.stack(thread.stack).filter(|stack| stack.id != 0);
-            ThreadStack {
-                tid: thread.tid,
-                name: thread.name.clone(),
-                own: stack
-                    .as_ref()
-                    .map(|stack| places.of_stack(stack, fatal.time)),
-                frames: stack
-                    .map_or_else(Vec::new, |it| places.frames(&it, fatal.time, FRAMES_SHOWN)),
-            }
-        })
-        .collect()
-}
-
 /// What was asked of a notebook's kernel last; whether it was done is not written down.
 fn last_cell(input: &Input<'_>, process: &ProcessFacts) -> Option<String> {
     let end = process.ended_at?;
@@ -336,18 +359,4 @@ fn last_cell(input: &Input<'_>, process: &ProcessFacts) -> Option<String> {
     Some(format!(
         "cell [{count}] was started last, {before} before the end"
     ))
-}
-
-fn struck_at(thread: &ThreadStack) -> Option<String> {
-    let innermost = thread.frames.first()?;
-    Some(match &thread.own {
-        Some(own) if own.line().is_some() && own != innermost => {
-            format!(
-                "Python was at {}, called at {}",
-                innermost.describe(),
-                own.describe()
-            )
-        }
-        _ => format!("Python was at {}", innermost.describe()),
-    })
 }

@@ -37,6 +37,8 @@ pub struct LastLarge {
     pub before_end: u64,
     /// Whether it was refused.
     pub refused: bool,
+    /// Number of its stack.
+    pub(crate) stack: u32,
 }
 
 impl Growth {
@@ -100,6 +102,7 @@ fn last_large(recording: &Recording<'_>, places: &mut Places<'_>, end: u64) -> O
             place,
             before_end: end.saturating_sub(event.time),
             refused: matches!(event.kind, Some(EventKind::Failed | EventKind::Refused)),
+            stack: event.stack,
         })
     })
 }

@@ -53,6 +53,10 @@ pub struct Holder {
     pub via: Option<String>,
     /// Monotonic time of its last acquisition.
     pub last_time: u64,
+    /// The largest single request it made, bytes.
+    pub largest_request: u64,
+    /// Number of the stack that most of it came by.
+    pub(crate) stack: u32,
 }
 
 impl Holder {
@@ -91,6 +95,7 @@ struct Sum {
     last_time: u64,
     largest_stack: u32,
     largest_bytes: i64,
+    largest_request: u64,
 }
 
 impl Sum {
@@ -103,6 +108,7 @@ impl Sum {
         self.count = self.count.saturating_add(stack.live_count);
         self.flags |= stack.flags;
         self.last_time = self.last_time.max(stack.last_time);
+        self.largest_request = self.largest_request.max(stack.largest);
         self.keep_largest(stack.id, stack.live_bytes.max(stack.at_peak_bytes));
     }
 
@@ -116,6 +122,7 @@ impl Sum {
         self.count = self.count.saturating_add(other.count);
         self.flags |= other.flags;
         self.last_time = self.last_time.max(other.last_time);
+        self.largest_request = self.largest_request.max(other.largest_request);
         self.keep_largest(other.largest_stack, other.largest_bytes);
     }
 
@@ -250,5 +257,7 @@ fn finish(recording: &Recording<'_>, places: &mut Places<'_>, pid: u32, line: &L
         shared: sum.flags & stack_flag::SHARED != 0,
         via,
         last_time: sum.last_time,
+        largest_request: sum.largest_request,
+        stack: sum.largest_stack,
     }
 }

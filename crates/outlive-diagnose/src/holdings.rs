@@ -226,7 +226,7 @@ fn line_of_argument(argv: &[String], line: u32) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn imports(text: Option<&str>) -> bool {
+pub(crate) fn imports(text: Option<&str>) -> bool {
     let text = text.unwrap_or_default();
     text.starts_with("import ") || text.starts_with("from ")
 }

@@ -52,6 +52,8 @@ pub struct Intervention {
     pub time: u64,
     /// How many times in a row, the last of which is told here.
     pub attempts: u64,
+    /// Number of its stack in the box of that process.
+    pub(crate) stack: u32,
 }
 
 impl Intervention {
@@ -246,6 +248,7 @@ fn resolve(
         library,
         time: event.time,
         attempts,
+        stack: event.stack,
     }
 }
 

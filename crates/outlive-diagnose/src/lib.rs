@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod cause;
+mod causes;
 pub mod cells;
 mod deadly;
 mod diagnosis;
@@ -31,6 +33,7 @@ mod seen;
 pub mod signal;
 pub mod size;
 pub mod thread_exceptions;
+mod thread_stacks;
 pub mod traceback;
 pub mod tree;
 mod untouched;
@@ -38,9 +41,11 @@ pub mod verdict;
 pub mod verdicts;
 pub mod words;
 
+pub use cause::{Cause, CauseId, Sureness};
 pub use diagnosis::{
-    BlackBoxes, Diagnosis, Input, SourceText, ThreadStack, diagnose, diagnose_process,
+    BlackBoxes, Diagnosis, Input, SourceFile, SourceText, diagnose, diagnose_process,
 };
 pub use process_view::{ProcessView, Role};
+pub use thread_stacks::ThreadStack;
 pub use tree::Liveness;
 pub use verdict::{Confidence, Verdict, VerdictId};

@@ -146,7 +146,7 @@ pub(crate) fn is_ipython_file(file: &str) -> bool {
 }
 
 /// Whether a file is neither the standard library's, nor an installed package's, nor generated.
-pub(crate) fn is_user_file(file: &str) -> bool {
+pub fn is_user_file(file: &str) -> bool {
     if file.is_empty() {
         return false;
     }

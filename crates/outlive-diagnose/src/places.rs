@@ -108,6 +108,35 @@ impl<'a> Places<'a> {
             .collect()
     }
 
+    /// The user's line of a stack, or that of whoever started its thread.
+    pub(crate) fn line_of(&mut self, stack: u32, time: u64) -> Option<Line> {
+        let stack = self.recording?.stack(stack).filter(|it| it.id != 0)?;
+        self.of_stack(&stack, time).line().cloned()
+    }
+
+    /// All lines of Python that led to a stack, innermost first; of a thread without Python, those
+    /// that started it.
+    pub(crate) fn lines(&mut self, stack: u32, time: u64) -> Vec<Line> {
+        let Some(recording) = self.recording else {
+            return Vec::new();
+        };
+        let mut stack = recording.stack(stack);
+        for _ in 0..THREADS_BETWEEN {
+            match &stack {
+                Some(it) if it.kind == Some(StackKind::Native) && it.creator != 0 => {
+                    stack = recording.stack(it.creator);
+                }
+                _ => break,
+            }
+        }
+        let frames = stack.map_or_else(Vec::new, |it| self.frames(&it, time, DEEPEST));
+        let lines = frames.into_iter().filter_map(|place| match place {
+            Place::Line(line) => Some(line),
+            _ => None,
+        });
+        lines.collect()
+    }
+
     /// Says which cell a place is in that was found by its key.
     pub(crate) fn mark(&self, place: &mut Place, time: u64) {
         self.cells.mark(place, time);

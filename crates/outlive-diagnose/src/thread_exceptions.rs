@@ -5,6 +5,7 @@ use outlive_record::kind::ExceptionKind;
 use outlive_record::read::{ExceptionRecord, Recording};
 
 use crate::cells::Cells;
+use crate::place::Line;
 use crate::traceback;
 use crate::words::{headline, shorten};
 
@@ -24,6 +25,8 @@ pub struct ThreadException {
     pub message: String,
     /// The innermost line the user wrote: `/home/a/train.py:3 in work`.
     pub place: Option<String>,
+    /// The same as a line.
+    pub line: Option<Line>,
 }
 
 impl ThreadException {
@@ -52,6 +55,9 @@ impl ThreadException {
             type_name: record.type_name.clone(),
             message: record.message.clone(),
             place: traceback::own_line(record, cells),
+            line: traceback::lines(record, cells)
+                .into_iter()
+                .rfind(Line::is_users),
         }
     }
 }

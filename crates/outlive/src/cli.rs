@@ -1,10 +1,16 @@
 //! The arguments of every subcommand.
 
+mod check;
+
 use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outlive_record::layout::{DEFAULT_BOX_SIZE, MAX_BOX_SIZE, MIN_BOX_SIZE};
 
+pub use self::check::{
+    CheckArguments, ExplainArguments, FileArguments, FixArguments, OutputArguments, OutputFormat,
+    RemarkArguments, RuleArguments,
+};
 use crate::limit::{self, Limit};
 
 /// Says what ended a Python process, with proof, and which lines held its memory.
@@ -25,6 +31,12 @@ pub enum Command {
     Why(WhyArguments),
     /// List the runs that are kept
     List(ListArguments),
+    /// Find the patterns that kill kernels in source code, before it runs
+    Check(CheckArguments),
+    /// Explain a rule of the check, with what it was measured to cost
+    Explain(ExplainArguments),
+    /// Serve an editor at standard input and output (Language Server Protocol)
+    Lsp(LspArguments),
     /// Set Outlive up for the programs of this Python environment
     Setup(SetupArguments),
     /// Check that everything is in place, and say what is missing
@@ -129,6 +141,14 @@ pub struct ListArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// Arguments of `outlive lsp`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LspArguments {
+    /// Always so; many editors say it
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }
 
 /// Arguments of `outlive setup`.

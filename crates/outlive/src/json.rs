@@ -1,19 +1,21 @@
-//! The JSON that `why` and `list` print: a documented shape (`docs/why-json.md`), kept apart from
-//! the types inside so that it changes only on purpose.
+//! The JSON that `why`, `list` and `explain` print: a documented shape (`docs/why-json.md`), kept
+//! apart from the types inside so that it changes only on purpose. What `check` prints is in
+//! `check/report`.
 
 use std::io::{self, Write};
 
+use outlive_check::{Applicability, Rule};
 use outlive_diagnose::facts::{BudgetFacts, EndStatus, ProcessFacts};
 use outlive_diagnose::growth::Growth;
 use outlive_diagnose::holders::{Holder, Moment};
 use outlive_diagnose::interventions::{Deed, Intervention};
 use outlive_diagnose::memory::Memory;
 use outlive_diagnose::notebook::Notebook;
-use outlive_diagnose::place::Place;
+use outlive_diagnose::place::{CellLine, Place};
 use outlive_diagnose::reserved::Reservation;
 use outlive_diagnose::signal;
 use outlive_diagnose::traceback;
-use outlive_diagnose::{Diagnosis, Liveness, ProcessView};
+use outlive_diagnose::{Cause, Diagnosis, Liveness, ProcessView};
 use serde_json::{Value, json};
 
 use crate::commands::list::Listed;
@@ -31,6 +33,12 @@ pub fn write_why(explanation: &Explanation, out: &mut dyn Write) -> io::Result<(
 pub fn write_list(runs: &[Listed], out: &mut dyn Write) -> io::Result<()> {
     let runs: Vec<Value> = runs.iter().map(listed).collect();
     write(&json!({ "version": VERSION, "runs": runs }), out)
+}
+
+/// Prints rules with their pages.
+pub fn write_rules(rules: &[&Rule], out: &mut dyn Write) -> io::Result<()> {
+    let rules: Vec<Value> = rules.iter().map(|it| rule(it)).collect();
+    write(&json!({ "version": VERSION, "rules": rules }), out)
 }
 
 fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
@@ -60,6 +68,8 @@ fn why(explanation: &Explanation) -> Value {
             "ruled_out": verdict.ruled_out,
             "not_checked": verdict.not_checked,
         },
+        "cause": diagnosis.causes.first().map(cause),
+        "causes": diagnosis.causes.iter().map(cause).collect::<Vec<_>>(),
         "advice": verdict.advice,
         "first_death": diagnosis.first_death.as_ref().map(|death| first_death(death, start)),
         "memory": memory(diagnosis, explanation.tree_peak),
@@ -75,6 +85,26 @@ fn why(explanation: &Explanation) -> Value {
         "threads": threads(diagnosis),
         "remarks": diagnosis.remarks,
     })
+}
+
+fn cause(cause: &Cause) -> Value {
+    let line = cause.line.as_ref();
+    json!({
+        "id": cause.id.as_str(),
+        "confidence": cause.sureness.as_str(),
+        "summary": cause.summary,
+        "file": line.map(|line| &line.file),
+        "line": line.and_then(|line| line.line),
+        "cell": line.and_then(|line| line.cell.as_ref()).map(cell),
+        "text": cause.text,
+        "evidence": cause.evidence,
+        "fix": cause.change,
+        "rule": cause.rule.map(|rule| json!({ "code": rule.code, "name": rule.name })),
+    })
+}
+
+fn cell(cell: &CellLine) -> Value {
+    json!({ "count": cell.count, "id": cell.id })
 }
 
 fn notebook(notebook: &Notebook) -> Value {
@@ -224,10 +254,9 @@ fn place(place: &Place) -> Value {
     let Value::Object(fields) = &mut value else {
         return value;
     };
-    let cell = line.and_then(|line| line.cell.as_ref());
-    let name = cell.map(|cell| json!({ "count": cell.count, "id": cell.id }));
-    fields.insert("cell".to_owned(), json!(name));
-    if let Some(cell) = cell {
+    let at_cell = line.and_then(|line| line.cell.as_ref());
+    fields.insert("cell".to_owned(), json!(at_cell.map(cell)));
+    if let Some(cell) = at_cell {
         fields.insert("text".to_owned(), json!(cell.text));
     }
     if let Place::Thread { name, library, .. } = place {
@@ -296,6 +325,18 @@ fn listed(run: &Listed) -> Value {
         "status": status(run.status),
         "peak": run.peak,
         "processes": run.processes,
+    })
+}
+
+fn rule(rule: &Rule) -> Value {
+    json!({
+        "code": rule.code,
+        "name": rule.name,
+        "cause": rule.cause,
+        "level": rule.level.word(),
+        "summary": rule.summary,
+        "fix": rule.fix().map(Applicability::word),
+        "page": rule.page,
     })
 }
 

@@ -5,13 +5,16 @@
 //! `outlive run`; `store` is the folder where runs are kept.
 
 mod boxes;
+pub mod check;
 pub mod cli;
 pub mod commands;
 pub mod env;
 pub mod exit;
 pub mod json;
+mod kept_sources;
 pub mod limit;
 mod local_time;
+mod lsp;
 mod peak;
 mod prepared;
 pub mod printer;
@@ -28,6 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Arguments, Command};
+use crate::printer::visible::visible;
 use crate::supervise::witness;
 
 /// Runs the command line of this process.
@@ -44,6 +48,9 @@ pub fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(&run),
         Command::Why(why) => commands::why::run(&why),
         Command::List(list) => commands::list::run(&list),
+        Command::Check(check) => commands::check::run(&check),
+        Command::Explain(explain) => commands::explain::run(&explain),
+        Command::Lsp(_) => commands::lsp::run(),
         Command::Watch(watch) => commands::watch::run(&watch),
         Command::Setup(setup) => commands::jupyter::setup(&setup),
         Command::Doctor(doctor) => commands::jupyter::doctor(&doctor),
@@ -57,8 +64,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Writes one line of Outlive's own to standard error. A closed standard error is not a fault:
-/// the program it concerns has its own life.
+/// Writes a line of Outlive's own to standard error, and its hint if it has one. A closed standard
+/// error is not a fault: the program it concerns has its own life.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "outlive: {line}");
+    let lines: Vec<String> = line.split('\n').map(visible).collect();
+    let _ = writeln!(io::stderr().lock(), "outlive: {}", lines.join("\n"));
 }

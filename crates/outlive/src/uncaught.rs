@@ -41,6 +41,7 @@ mod tests {
             type_name: "ValueError".to_owned(),
             message: "too few".to_owned(),
             place: Some("/home/a/thr.py:3 in load".to_owned()),
+            line: None,
         };
         let lines = in_threads(&vec![died; 6]);
         assert_eq!(

@@ -2,6 +2,7 @@
 //! writes them.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use outlive_diagnose::cells::{Cell, Cells};
 use outlive_diagnose::facts::{
@@ -9,7 +10,7 @@ use outlive_diagnose::facts::{
 };
 use outlive_diagnose::notebook::Notebook;
 use outlive_diagnose::{
-    BlackBoxes, Confidence, Diagnosis, Input, Liveness, SourceText, VerdictId, diagnose,
+    BlackBoxes, Confidence, Diagnosis, Input, Liveness, SourceFile, SourceText, VerdictId, diagnose,
 };
 use outlive_record::kind::{Attribution, ExceptionKind};
 use outlive_record::layout::MIN_BOX_SIZE;
@@ -35,10 +36,17 @@ impl BlackBoxes for Boxes {
     }
 }
 
-/// Source files that say where they were asked.
-struct Sources;
+/// Source files that say where they were asked, and the program where a scene has one.
+#[derive(Default)]
+struct Sources {
+    program: Option<Rc<SourceFile>>,
+}
 
 impl SourceText for Sources {
+    fn file(&self, _: &str, file: &str) -> Option<Rc<SourceFile>> {
+        self.program.clone().filter(|_| file == "train.py")
+    }
+
     fn line(&self, _: &str, file: &str, line: u32) -> Option<String> {
         match file {
             "imports.py" => Some("import something".to_owned()),
@@ -54,6 +62,7 @@ pub(crate) struct Scene {
     notebook: Option<Notebook>,
     cells: Cells,
     boxes: Boxes,
+    sources: Sources,
 }
 
 impl Scene {
@@ -100,6 +109,7 @@ impl Scene {
             notebook: None,
             cells: Cells::default(),
             boxes: Boxes::default(),
+            sources: Sources::default(),
         };
         scene.process(ROOT, 1, Some(status), 90 * SECOND)
     }
@@ -279,6 +289,23 @@ impl Scene {
         self
     }
 
+    /// What stands in `train.py`.
+    pub(crate) fn program(mut self, text: &str) -> Self {
+        self.sources.program = Some(Rc::new(SourceFile {
+            text: text.to_owned(),
+            is_later: false,
+        }));
+        self
+    }
+
+    /// What stands in `train.py`, which was changed after the run had started.
+    pub(crate) fn changed_program(self, text: &str) -> Self {
+        let mut scene = self.program(text);
+        let program = scene.sources.program.as_mut().map(Rc::make_mut);
+        program.unwrap().is_later = true;
+        scene
+    }
+
     /// Still going.
     pub(crate) fn while_it_is(mut self, liveness: Liveness) -> Self {
         self.liveness = liveness;
@@ -291,7 +318,7 @@ impl Scene {
         diagnose(&Input {
             run: &self.run,
             boxes: &self.boxes,
-            sources: &Sources,
+            sources: &self.sources,
             notebook: self.notebook.as_ref(),
             cells: &self.cells,
             liveness: self.liveness,

@@ -10,7 +10,7 @@ use crate::guarded::{BUDGET, guarded, has, line, raise, refuse};
 use crate::holding::acquire;
 use crate::scene::{GIB, MIB, ROOT, SECOND, Scene, id};
 
-fn stop(writer: &BoxWriter, time: u64, stack: StackId) {
+pub(crate) fn stop(writer: &BoxWriter, time: u64, stack: StackId) {
     let headroom = (20 * MIB) as i64;
     let used = BUDGET - 20 * MIB;
     writer.add_event(

@@ -1,6 +1,7 @@
 //! Stacks with their counters, and their frames with file, function and line.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::Recording;
 use super::bytes::{Bytes, text_of};
@@ -117,6 +118,17 @@ impl<'a> Recording<'a> {
     pub fn line_table_length(&self, code: u32) -> usize {
         self.code_record(code)
             .map_or(0, |record| self.string_bytes(record.u32(code::TABLE)).len())
+    }
+
+    /// The files that frames are in, as the interpreter names them, each once.
+    pub fn files(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'_, 'a> {
+        let section = self.part(SectionKind::Codes);
+        let codes = 0..record_count(section, code::SIZE) as u32;
+        let records = codes.filter_map(|code| self.code_record(code));
+        // Interned: equal names have equal numbers.
+        let names: BTreeSet<u32> = records.map(|record| record.u32(code::FILE)).collect();
+        let names = names.into_iter().filter(|name| *name != 0);
+        names.map(|name| text_of(self.string_bytes(name)))
     }
 
     fn code_record(&self, code: u32) -> Option<Bytes<'a>> {

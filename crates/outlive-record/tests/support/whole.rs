@@ -17,6 +17,9 @@ pub(crate) fn read(file: &[u8]) -> Result<(), ReadError> {
             black_box(&frame);
         }
     }
+    for file in recording.files() {
+        black_box(file);
+    }
     black_box(recording.events());
     black_box(recording.samples());
     black_box(recording.fatal_signals());

@@ -1,7 +1,10 @@
 //! One file a subcommand.
 
+pub mod check;
+pub mod explain;
 pub mod jupyter;
 pub mod list;
+pub mod lsp;
 pub mod run;
 pub mod watch;
 pub mod why;

@@ -3,8 +3,10 @@
 pub(crate) mod notebook_files;
 
 use std::io::{self, Write};
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
+use outlive_check::STACK_SIZE;
 use outlive_diagnose::cells::Cells;
 use outlive_diagnose::facts::{ProcessFacts, ProcessId, RunFacts};
 use outlive_diagnose::notebook::Notebook;
@@ -75,8 +77,20 @@ pub fn explain(run: &StoredRun) -> Result<Explanation> {
     explain_process(run, None)
 }
 
-/// Reads a run and finds out what ended it, or this process of it.
+/// Reads a run and finds out what ended it, or this process of it. In a thread of its own: the
+/// program is checked, which takes more stack than there may be.
 pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Result<Explanation> {
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .stack_size(STACK_SIZE)
+            .spawn_scoped(scope, || read_and_explain(run, process))
+            .context("Cannot start a thread")?
+            .join()
+            .map_err(|_| anyhow!("The diagnosis failed"))?
+    })
+}
+
+fn read_and_explain(run: &StoredRun, process: Option<ProcessId>) -> Result<Explanation> {
     let shelf = Shelf::new(run.boxes()?);
     let is_lone = !run.directory.join(FACTS_FILE).exists() && shelf.processes().next().is_some();
     let mut facts = if is_lone {
@@ -92,10 +106,11 @@ pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Re
     }
     let notebook = notebook_files::notebook(&run.directory);
     let cells = notebook_files::cells(&run.directory);
+    let sources = Sources::of(&run.directory, facts.started_at);
     let input = Input {
         run: &facts,
         boxes: &shelf,
-        sources: &Sources::default(),
+        sources: &sources,
         notebook: notebook.as_ref(),
         cells: &cells,
         liveness: liveness(&facts),
@@ -108,6 +123,7 @@ pub(crate) fn explain_process(run: &StoredRun, process: Option<ProcessId>) -> Re
         say_what_is_missing(&mut diagnosis);
     }
     point_to_death(&mut diagnosis, facts.root);
+    diagnosis.remarks.extend(sources.remarks());
     diagnosis.remarks.extend(shelf.into_remarks());
     Ok(Explanation {
         id: run.id.clone(),

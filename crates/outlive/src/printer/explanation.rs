@@ -1,4 +1,4 @@
-//! A diagnosis as text: what happened, memory, proof, who held it, what to do, what it was not.
+//! A diagnosis as text: what happened and why, memory, proof, who held it, what to do, what it was not.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use outlive_diagnose::size::{Size, Span};
 use outlive_diagnose::{ProcessView, Role};
 
 use super::visible::{self, short_cgroups, visible};
-use super::{Style, Tone, cut, glued, holding};
+use super::{Style, Tone, cause, cut, glued, holding};
 use crate::commands::why::Explanation;
 use crate::local_time;
 use crate::uncaught;
@@ -57,6 +57,8 @@ pub(crate) fn print(
             .collect();
         style.section(out, label, &lines)
     };
+    section(out, "cause", cause::lines(&diagnosis.causes))?;
+    section(out, "change", cause::change(&diagnosis.causes))?;
     section(out, "memory", vec![memory_line(explanation)])?;
     section(out, "proof", verdict.evidence.clone())?;
     section(
@@ -230,6 +232,7 @@ fn last_line(diagnosis: &Diagnosis) -> Option<String> {
         place,
         before_end,
         refused,
+        ..
     } = diagnosis.growth.last_large.as_ref()?;
     let what = if *refused { "refused: " } else { "" };
     let when = Span(*before_end);

@@ -3,8 +3,13 @@
 //! Colour only on a terminal that has it and never with `NO_COLOR`; what is said is complete
 //! without it.
 
+mod cause;
+pub(crate) mod check_summary;
+mod excerpt;
 pub mod explanation;
+pub(crate) mod findings;
 mod holding;
+pub(crate) mod rule_pages;
 pub mod runs;
 pub(crate) mod visible;
 
@@ -34,8 +39,12 @@ pub struct Style {
 pub(crate) enum Tone {
     /// A bad end.
     Bad,
+    /// Something to look at.
+    Caution,
     /// A good end.
     Good,
+    /// What the eye looks for.
+    Strong,
     /// Less important than what surrounds it.
     Faint,
 }
@@ -65,13 +74,24 @@ impl Style {
         }
     }
 
+    /// The same without colour.
+    #[must_use]
+    pub fn without_colour(self) -> Self {
+        Self {
+            colour: false,
+            ..self
+        }
+    }
+
     fn paint(self, tone: Tone, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
         }
         let code = match tone {
             Tone::Bad => "1;31",
+            Tone::Caution => "1;33",
             Tone::Good => "1;32",
+            Tone::Strong => "1",
             Tone::Faint => "2",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")

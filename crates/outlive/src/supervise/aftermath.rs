@@ -21,6 +21,7 @@ use super::recorder::Recorder;
 use super::space;
 use super::tree;
 use super::watched::box_name;
+use crate::kept_sources;
 use crate::store::BOX_EXTENSION;
 
 const SIGKILL: i32 = 9;
@@ -63,6 +64,8 @@ impl Recorder {
         }
         self.facts.ended_at = Some(clock::realtime());
         self.refresh();
+        // When the facts are safe: it takes a moment, and `why` can do without.
+        kept_sources::keep(&self.directory, &self.facts);
         self.facts
     }
 

@@ -23,6 +23,7 @@ mod kernel_log;
 pub(crate) mod late;
 mod log_words;
 mod machine;
+pub mod memory;
 mod pace;
 mod parent_watch;
 mod process;

@@ -102,10 +102,12 @@ fn disk_bytes(directory: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return 0;
     };
-    entries
-        .filter_map(|entry| entry.ok()?.metadata().ok())
-        .map(|meta| meta.blocks() * 512)
-        .sum()
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
+        Ok(meta) => meta.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.filter_map(Result::ok).map(size).sum()
 }
 
 fn is_young(run: &StoredRun) -> bool {

@@ -3,11 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test reports failure")]
 
 mod cells;
+mod check;
+mod check_configuration;
+mod check_fixes;
+mod check_formats;
+mod check_terminal;
+mod check_watch;
 mod context;
 mod endings;
 mod evidence;
 mod guard;
 mod guest;
+mod project;
 mod pruning;
 mod signals;
 mod tree;

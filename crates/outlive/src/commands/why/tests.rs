@@ -1,5 +1,6 @@
 //! From a run's folder to what a person or a program reads.
 
+mod causes;
 mod cells;
 mod guarded;
 
