@@ -79,6 +79,8 @@ def test_a_kill_by_the_kernel_names_the_line_that_grew(lab, same):
     assert "cell [2] line 3" in text
     assert "kept.append(bytearray(b'x' * (4 << 20)))" in text
     assert "300 MiB" in text
+    cause = "The results of every turn of a loop are kept (cell [2] line 3)"
+    assert cause in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

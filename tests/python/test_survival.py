@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from support import cgroup, scenarios
+from support.causes import assert_cause
 from support.cgroup import MIB
 
 # A framework has more code than the small boxes of other tests have room for.
@@ -93,6 +94,7 @@ def test_uncaught_the_error_is_explained(lab, scenario, group):
         [exception] = answer["exceptions"]
         assert {*lines_in(exception["traceback"], scenario.path)} & scenario.reach(), exception
     assert lines_named(answer, scenario.path) & scenario.guilty_lines(), answer["holders"]
+    assert_cause(answer, scenario)
 
 
 @pytest.mark.parametrize("scenario", ["tf_parallel_map"], indirect=True)

@@ -97,7 +97,7 @@ def message(answer: dict[str, Any], text: str) -> dict[str, Any]:
         "headline": headline(found["id"]),
         "place": _where(answer, place),
         "source_line": _source_line(answer, place),
-        "advice": list(answer.get("advice") or []),
+        "advice": [*_cause(answer), *(answer.get("advice") or [])],
         "text": text,
         "notebook": (answer["run"].get("notebook") or {}).get("session"),
         "time": time.isoformat(),
@@ -165,6 +165,15 @@ def place_text(place: dict[str, Any]) -> str:
         return str(place.get("function") or "a place that is not known")
     where = place["file"] if line is None else f"{place['file']}:{line}"
     return f"{where} in {place['function']}" if place.get("function") else str(where)
+
+
+def _cause(answer: dict[str, Any]) -> list[str]:
+    """Why it ran out, where, and what to change, if that is known."""
+    cause = answer.get("cause")
+    if not cause or cause.get("confidence") == "low":
+        return []
+    where = f" ({place_text(cause)})" if cause.get("file") else ""
+    return [f"{cause['summary']}{where}: {cause['fix']}"]
 
 
 async def _why(directory: Path, form: str) -> str:

@@ -35,7 +35,8 @@ def block(facts: dict[str, Any], folder: Path) -> Block:
     if name and name not in headline:
         headline += f" ({name})"
     run = facts["run"]["id"]
-    advice = [cells.renamed(one, at) for one in facts.get("advice", [])[:_HINTS]]
+    advice = [*_cause(facts, cells), *facts.get("advice", [])][:_HINTS]
+    advice = [cells.renamed(one, at) for one in advice]
     return Block(
         headline=headline,
         code=text,
@@ -74,7 +75,8 @@ class _Cells:
         if not file or not line:
             return place.get("function") or "", text
         if cell is None:
-            return f"{file}:{line} in {place.get('function')}", text
+            function = place.get("function")
+            return f"{file}:{line}" + (f" in {function}" if function else ""), text
         lines = str(cell.get("source", "")).splitlines()
         text = lines[line - 1].strip() if line <= len(lines) else text
         return f"cell [{cell.get('count')}] line {line}", text
@@ -106,6 +108,15 @@ def _place(facts: dict[str, Any], cells: _Cells) -> dict[str, Any] | None:
         places.append(((facts.get("growth") or {}).get("last_large") or {}).get("place"))
         places += [one for one in facts.get("holders", []) if one.get("kind") == "line"]
     return next((one for one in places if one), None)
+
+
+def _cause(facts: dict[str, Any], cells: _Cells) -> list[str]:
+    """Why it ran out, where, and what to change, if that is known."""
+    cause = facts.get("cause")
+    if not cause or cause.get("confidence") == "low":
+        return []
+    where = f" ({cells.told(cause)[0]})" if cause.get("file") else ""
+    return [f"{cause['summary']}{where}: {_uncapitalised(cause['fix'])}"]
 
 
 def _is_about_memory(facts: dict[str, Any]) -> bool:
