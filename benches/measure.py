@@ -1,6 +1,6 @@
 """Runs one command and prints what it cost, as one JSON line.
 
-Usage: `measure.py [--memory] [--cwd FOLDER] -- COMMAND…`.
+Usage: `measure.py [--memory] [--cwd FOLDER] [--stdin FILE] -- COMMAND…`.
 
 Wall and processor time come from `wait4`: the process and every descendant that was waited for.
 With `--memory` the tree is looked at 25 times a second for its anonymous memory; that
@@ -26,13 +26,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--cwd", default=None)
+    parser.add_argument("--stdin", type=argparse.FileType("rb"), default=subprocess.DEVNULL)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
     started = time.perf_counter()
     child = subprocess.Popen(
         arguments.command,
         cwd=arguments.cwd,
-        stdin=subprocess.DEVNULL,
+        stdin=arguments.stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -44,6 +45,8 @@ def main() -> int:
         "wall_seconds": time.perf_counter() - started,
         "user_seconds": usage.ru_utime,
         "system_seconds": usage.ru_stime,
+        # Not less than this script's own: the kernel carries the figure over an `exec`.
+        "peak_resident_bytes": usage.ru_maxrss * 1024,
         "exit": os.waitstatus_to_exitcode(status),
         "peak_anonymous_bytes": peak,
         **body_figures(output.text()),

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what Outlive costs, as ratios to the same program without it and beside
 //! its peers, measured in one session. `benches/README.md` tells the method.
 
+mod check;
 mod figures;
 mod instructions;
 mod measurement;
@@ -25,6 +26,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
 
   overhead   time, processor time, instructions and memory, bare and under every tool
   memory     resident memory and start-up time that recording adds to a process
+  check      time of `outlive check` beside its peers, and what it says about sound packages
   why        time of `outlive why` on full and on ordinary black boxes
   notebook   what the set-up of Jupyter adds to a kernel, and how soon its answers are there
   survival   what becomes of programs that run out of memory, bare and under every tool
@@ -44,11 +46,13 @@ Usage: cargo xtask bench NAME [OPTIONS]
 /// Runs the benchmark that the first word names.
 pub(crate) fn main(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        print!("{USAGE}\n{}", survival::USAGE);
+        print!("{USAGE}\n{}\n{}", survival::USAGE, check::USAGE);
         return Ok(());
     };
-    if name == "survival" {
-        return survival::main(rest);
+    match name.as_str() {
+        "survival" => return survival::main(rest),
+        "check" => return check::main(rest),
+        _ => {}
     }
     let options = options::Options::parse(rest)?;
     match name.as_str() {

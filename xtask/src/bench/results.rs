@@ -23,6 +23,7 @@ from importlib import metadata
 versions = {'python': platform.python_version()}
 names = ('numpy', 'torch', 'tensorflow-cpu', 'torchvision', 'pandas', 'polars', 'pyarrow')
 names += ('pillow', 'matplotlib', 'memray', 'filprofiler', 'scalene')
+names += ('torch-preflight', 'torchfix')
 for name in names:
     try:
         versions[name] = metadata.version(name)

@@ -6,7 +6,7 @@ use super::Problem;
 use super::metadata;
 use super::tree::Tree;
 
-const ALLOWED: [&str; 9] = [
+const ALLOWED: [&str; 10] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -15,6 +15,7 @@ const ALLOWED: [&str; 9] = [
     "ISC",
     "MIT",
     "Unicode-3.0",
+    "Unicode-DFS-2016",
     "Zlib",
 ];
 
