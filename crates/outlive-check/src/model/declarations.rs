@@ -1,7 +1,8 @@
 //! The functions, classes and imports of a file, wherever they stand.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::library;
 use super::value::{ClassId, FunctionId};
@@ -11,7 +12,7 @@ use crate::front::ast::{self, Expr, Stmt, StmtClassDef, StmtFunctionDef};
 #[derive(Debug, Default)]
 pub struct Declarations<'a> {
     /// Imported names and what they stand for.
-    pub imports: HashMap<&'a str, Rc<str>>,
+    pub imports: FxHashMap<&'a str, Rc<str>>,
     /// Modules imported with `*`.
     pub stars: Vec<Rc<str>>,
     /// Functions and methods, in the order of the text.
@@ -19,7 +20,7 @@ pub struct Declarations<'a> {
     /// Classes.
     pub classes: Vec<Class<'a>>,
     /// Methods by name; `None` where several classes have one.
-    methods: HashMap<&'a str, Option<FunctionId>>,
+    methods: FxHashMap<&'a str, Option<FunctionId>>,
 }
 
 /// A function or method.
@@ -149,13 +150,13 @@ impl<'a> Declarations<'a> {
 
     /// Whether this is a function of a unit test: its data are tiny.
     pub fn is_unit_test(&self, function: &Function<'a>) -> bool {
-        let imports_tests = self
-            .imports
-            .values()
-            .any(|path| matches!(path.split('.').next(), Some("unittest" | "pytest")));
+        let imports_tests = || {
+            let mut imports = self.imports.values();
+            imports.any(|path| matches!(path.split('.').next(), Some("unittest" | "pytest")))
+        };
         let is_named_so = function.node.name.as_str().starts_with("test_");
         let has_parameters = function.node.parameters.len() > usize::from(function.class.is_some());
-        is_named_so && (imports_tests || !has_parameters)
+        is_named_so && (!has_parameters || imports_tests())
     }
 
     fn block(&mut self, body: &'a [Stmt], class: Option<ClassId>, parent: Option<FunctionId>) {

@@ -1,7 +1,9 @@
 //! Names and what they are bound to, at one point of the run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::facts::Key;
 use super::value::{Value, ValueId};
@@ -20,7 +22,7 @@ const MOST_LAYERS: usize = 16;
 /// What was bound since the ways parted. A name without value and attributes was forgotten.
 #[derive(Clone, Debug, Default)]
 struct Layer<'a> {
-    names: BTreeMap<&'a str, Name<'a>>,
+    names: FxHashMap<&'a str, Name<'a>>,
     below: Option<Rc<Layer<'a>>>,
     /// How many layers there are, this one included.
     height: usize,
@@ -190,7 +192,7 @@ impl Layer<'_> {
     /// An empty one above others, or one in place of too many.
     fn above(below: Option<Rc<Self>>) -> Self {
         let height = 1 + below.as_ref().map_or(0, |below| below.height);
-        let mut names = BTreeMap::new();
+        let mut names = FxHashMap::default();
         if height <= MOST_LAYERS {
             return Self {
                 names,

@@ -53,7 +53,7 @@ pub enum Kind<'a> {
     /// A known float.
     Float(f64),
     /// A known string.
-    Text(Rc<str>),
+    Text(&'a str),
     /// A Python number, value unknown: `float(x)`, `.item()`, `len(x)`.
     Number,
     /// A tuple or list display with known members.
@@ -235,8 +235,8 @@ impl<'a> Value<'a> {
     }
 
     /// The text it is.
-    pub fn as_text(&self) -> Option<&str> {
-        match &self.kind {
+    pub fn as_text(&self) -> Option<&'a str> {
+        match self.kind {
             Kind::Text(text) => Some(text),
             _ => None,
         }
@@ -357,7 +357,8 @@ impl<'a> Value<'a> {
             (Kind::Bool(one), Kind::Bool(two)) => one == two,
             (Kind::Int(one), Kind::Int(two)) => one == two,
             (Kind::Float(one), Kind::Float(two)) => one.to_bits() == two.to_bits(),
-            (Kind::Text(one), Kind::Text(two)) | (Kind::Path(one), Kind::Path(two)) => one == two,
+            (Kind::Text(one), Kind::Text(two)) => one == two,
+            (Kind::Path(one), Kind::Path(two)) => one == two,
             (Kind::Dtype(one), Kind::Dtype(two)) => one == two,
             (Kind::Function(one), Kind::Function(two)) => one == two,
             (Kind::Class(one), Kind::Class(two)) | (Kind::Instance(one), Kind::Instance(two)) => {

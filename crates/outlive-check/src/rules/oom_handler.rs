@@ -42,9 +42,11 @@ const NAMES: [&str; 4] = [
 pub(super) fn oom_handlers<'a>(file: &File<'a>) -> Vec<OomHandler<'a>> {
     let mut found = Vec::new();
     let text = file.source.text();
-    let may_have =
-        text.contains("except") && (names_it(text) || text.contains("oom") || says_so(text));
-    if may_have {
+    let may_have = || {
+        let mut parts = ["emory", "EMORY", "xhausted", "XHAUSTED"].iter();
+        text.contains("oom") || names_it(text) || parts.any(|it| text.contains(it)) && says_so(text)
+    };
+    if text.contains("except") && may_have() {
         walk(file, file.tree.body(), None, &mut found);
     }
     found

@@ -61,7 +61,7 @@ impl<'a> Interpreter<'a> {
         if is_lazy {
             self.lazy.insert(id);
         }
-        if self.frame.is_recording() {
+        if self.notes_facts() {
             let allocation = Allocation {
                 range: id.range(),
                 statement: self.statement_range(),

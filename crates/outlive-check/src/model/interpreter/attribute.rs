@@ -36,18 +36,12 @@ impl<'a> Interpreter<'a> {
     ) -> Value<'a> {
         match &base.kind {
             Kind::Path(path) => {
-                let full = library::canonical(&format!("{path}.{name}"));
-                let root = full.split('.').next().unwrap_or_default();
-                if matches!(root, "torch" | "numpy" | "tensorflow" | "jax")
-                    && let Some(dtype) = Dtype::named(name)
-                    && full.matches('.').count() <= 2
-                {
-                    return plain(Kind::Dtype(default_width(root, dtype)));
-                }
-                if matches!(name, "pi" | "e" | "inf" | "nan") {
-                    return plain(Kind::Number);
-                }
-                plain(Kind::Path(full))
+                // The path is kept with its attribute, so that no other gets its address.
+                let key = (Rc::as_ptr(path).addr(), name);
+                let known = self.paths.entry(key);
+                let (_, kind) =
+                    known.or_insert_with(|| (Rc::clone(path), path_attribute(path, name)));
+                plain(kind.clone())
             }
             Kind::Module(module) => match module.class {
                 Some(class) => self.member(class, name, base, range),
@@ -92,6 +86,21 @@ impl<'a> Interpreter<'a> {
         }
         self.derived(base, Kind::Unknown, range)
     }
+}
+
+fn path_attribute<'a>(path: &str, name: &str) -> Kind<'a> {
+    let full = library::canonical(&format!("{path}.{name}"));
+    let root = full.split('.').next().unwrap_or_default();
+    if matches!(root, "torch" | "numpy" | "tensorflow" | "jax")
+        && let Some(dtype) = Dtype::named(name)
+        && full.matches('.').count() <= 2
+    {
+        return Kind::Dtype(default_width(root, dtype));
+    }
+    if matches!(name, "pi" | "e" | "inf" | "nan") {
+        return Kind::Number;
+    }
+    Kind::Path(full)
 }
 
 /// `np.float` and `np.int` are Python's own, of eight bytes; torch's `float` has four.

@@ -69,7 +69,7 @@ impl<'a> Interpreter<'a> {
         kept: (&'a Expr, Value<'a>),
         after: Option<ValueId>,
     ) {
-        if !self.frame.is_recording() {
+        if !self.notes_facts() {
             return;
         }
         let context = self.frame.context();
@@ -152,7 +152,7 @@ impl<'a> Interpreter<'a> {
         value: &Value<'a>,
         range: TextRange,
     ) {
-        if self.frame.is_recording() {
+        if self.notes_facts() {
             let context = self.frame.context();
             self.frame.scope.bindings.push(Binding {
                 key,

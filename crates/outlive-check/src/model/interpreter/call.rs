@@ -176,13 +176,13 @@ impl<'a> Interpreter<'a> {
                 self.frame.escape(argument, Destination::Passed);
             }
         }
-        if !self.frame.is_recording() {
+        if !self.notes_facts() {
             return;
         }
         let call = Call {
             node,
             statement: self.frame.statement,
-            path: callee.as_path().map(Rc::from),
+            path: path_of(callee),
             function: function_of(callee),
             receiver,
             name,
@@ -330,6 +330,13 @@ fn number_of<'a>(name: &str, first: Option<&Value<'a>>) -> Value<'a> {
         ("float", Some(Kind::Float(value))) => plain(Kind::Float(*value)),
         ("len", Some(Kind::Sequence(members))) => plain(Kind::Int(members.len() as i64)),
         _ => plain(Kind::Number),
+    }
+}
+
+fn path_of(callee: &Value<'_>) -> Option<Rc<str>> {
+    match &callee.kind {
+        Kind::Path(path) => Some(Rc::clone(path)),
+        _ => None,
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> Interpreter<'a> {
             Expr::NumberLiteral(node) => number(&node.value),
             Expr::BooleanLiteral(node) => plain(Kind::Bool(node.value)),
             Expr::NoneLiteral(_) => plain(Kind::None),
-            Expr::StringLiteral(node) => plain(Kind::Text(node.value.to_str().into())),
+            Expr::StringLiteral(node) => plain(Kind::Text(node.value.to_str())),
             Expr::BytesLiteral(_) | Expr::EllipsisLiteral(_) => plain(Kind::Number),
             Expr::BinOp(node) => {
                 let left = self.value(&node.left);
@@ -142,7 +142,7 @@ impl<'a> Interpreter<'a> {
         arguments: &[Value<'a>],
     ) -> Value<'a> {
         let gradients = self.frame.gradients;
-        let loops = std::mem::take(&mut self.frame.loops);
+        let loops = std::mem::replace(&mut self.frame.loops, [].into());
         let was_deferred = std::mem::replace(&mut self.frame.is_deferred, true);
         let names = self.frame.environment.part();
         let parameters = node.parameters.iter().flat_map(|it| it.iter());
@@ -295,7 +295,7 @@ impl<'a> Interpreter<'a> {
     ) -> Value<'a> {
         let made = container(shape, range);
         let outside = self.frame.environment.part();
-        let mut opened = 0;
+        let loops = Rc::clone(&self.frame.loops);
         for (index, generator) in generators.iter().enumerate() {
             let iterated = self.value(&generator.iter);
             // Each `for` of a comprehension is a loop of its own; only the first has the range of
@@ -303,8 +303,7 @@ impl<'a> Interpreter<'a> {
             let whole = if index == 0 { range } else { generator.range };
             let names = Some((&generator.target, &generator.iter));
             let id = self.open_loop(LoopKind::Comprehension, whole, generator.range, names);
-            self.frame.loops.push(id);
-            opened += 1;
+            self.frame.enter(id);
             let item = self.element_of(&iterated, &generator.iter);
             self.bind_element(&generator.target, &item);
             for condition in &generator.ifs {
@@ -324,7 +323,7 @@ impl<'a> Interpreter<'a> {
             (element, value),
             made.id,
         );
-        self.frame.loops.truncate(self.frame.loops.len() - opened);
+        self.frame.loops = loops;
         self.frame.environment = outside;
         made
     }

@@ -1,5 +1,7 @@
 //! Loops, branches, contexts and handlers: the ways through a block, and where they meet.
 
+use std::rc::Rc;
+
 use crate::front::ast::{self, Expr, Stmt};
 use crate::front::{Ranged, TextRange};
 use crate::model::environment::Environment;
@@ -79,7 +81,8 @@ impl<'a> Interpreter<'a> {
     /// Runs the body of a loop: once to see what a later round finds, once to write down.
     fn repeat(&mut self, id: LoopId, body: &'a [Stmt], mut begin: impl FnMut(&mut Self)) {
         let before = self.frame.environment.part();
-        self.frame.loops.push(id);
+        let outside = Rc::clone(&self.frame.loops);
+        self.frame.enter(id);
         if self.is_writing_down && self.frame.loops.len() <= DEEPEST_DOUBLE_LOOP {
             self.frame.quiet += 1;
             begin(self);
@@ -91,7 +94,7 @@ impl<'a> Interpreter<'a> {
         begin(self);
         self.block(body);
         self.frame.has_ended = false;
-        self.frame.loops.pop();
+        self.frame.loops = outside;
         self.rejoin(&before);
     }
 

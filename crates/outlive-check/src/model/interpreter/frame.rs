@@ -17,7 +17,7 @@ pub(super) struct Frame<'a> {
     /// The names of the function around this one.
     pub outer: Option<Rc<Environment<'a>>>,
     pub gradients: Gradients,
-    pub loops: Vec<LoopId>,
+    pub loops: Rc<[LoopId]>,
     pub handler: Option<TextRange>,
     pub is_deferred: bool,
     pub statement: TextRange,
@@ -45,7 +45,7 @@ impl<'a> Frame<'a> {
             environment: Environment::default(),
             outer: None,
             gradients,
-            loops: Vec::new(),
+            loops: [].into(),
             handler: None,
             is_deferred: false,
             statement: TextRange::default(),
@@ -68,11 +68,16 @@ impl<'a> Frame<'a> {
     /// What is around the statement that runs.
     pub(super) fn context(&self) -> Context {
         Context {
-            loops: self.loops.as_slice().into(),
+            loops: Rc::clone(&self.loops),
             gradients: self.gradients,
             handler: self.handler,
             is_deferred: self.is_deferred,
         }
+    }
+
+    /// Goes into a loop.
+    pub(super) fn enter(&mut self, id: LoopId) {
+        self.loops = self.loops.iter().copied().chain([id]).collect();
     }
 
     /// Whether facts are written down.

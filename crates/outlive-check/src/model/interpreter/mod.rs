@@ -22,8 +22,9 @@ mod statement;
 mod subscript;
 mod summary;
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::declarations::{Declarations, Family};
 use super::environment::Environment;
@@ -48,9 +49,11 @@ pub(super) struct Interpreter<'a> {
     /// The module's names after it has run.
     globals: Environment<'a>,
     /// Attributes of `self`, by class.
-    attributes: HashMap<(ClassId, &'a str), Value<'a>>,
+    attributes: FxHashMap<(ClassId, &'a str), Value<'a>>,
     /// Names that a function sees of the function around it.
-    closures: HashMap<FunctionId, Rc<Environment<'a>>>,
+    closures: FxHashMap<FunctionId, Rc<Environment<'a>>>,
+    /// Attributes of what is imported, by the name of that: `torch.nn` of `torch`.
+    paths: FxHashMap<(usize, &'a str), (Rc<str>, Kind<'a>)>,
     summaries: Vec<Summary<'a>>,
     sites: Vec<Sites<'a>>,
     /// Functions that are being run, against recursion.
@@ -59,7 +62,7 @@ pub(super) struct Interpreter<'a> {
     gradients_off: bool,
     uses_torch: bool,
     /// Arrays whose memory is taken only when they are written.
-    lazy: HashSet<ValueId>,
+    lazy: FxHashSet<ValueId>,
     /// Whether this is the last round.
     is_writing_down: bool,
     /// Second looks at expressions that are being taken, each within the other.
@@ -81,14 +84,15 @@ impl<'a> Interpreter<'a> {
             body,
             frame: Frame::default(),
             globals: Environment::default(),
-            attributes: HashMap::new(),
-            closures: HashMap::new(),
+            attributes: FxHashMap::default(),
+            closures: FxHashMap::default(),
+            paths: FxHashMap::default(),
             summaries: vec![Summary::default(); functions],
             sites: vec![Sites::default(); functions],
             running: Vec::new(),
             gradients_off: false,
             uses_torch,
-            lazy: HashSet::new(),
+            lazy: FxHashSet::default(),
             is_writing_down: false,
             asides: 0,
         };
@@ -132,6 +136,11 @@ impl<'a> Interpreter<'a> {
         }
         scopes.extend(functions.into_iter().flatten());
         scopes
+    }
+
+    /// Whether facts are written down for the rules. Before the last round nobody would read them.
+    fn notes_facts(&self) -> bool {
+        self.is_writing_down && self.frame.is_recording()
     }
 
     /// Who calls each function, as far as the rounds of learning saw it.

@@ -150,7 +150,7 @@ impl<'a> Interpreter<'a> {
             }
             // What is made on a device depends on its name, if that is known.
             "torch.device" => {
-                let name = first.and_then(Value::as_text).map(Rc::from);
+                let name = first.and_then(Value::as_text);
                 return name.map_or_else(
                     || Value::made(Kind::Unknown, range),
                     |name| plain(Kind::Text(name)),

@@ -58,6 +58,8 @@ impl<'a> Interpreter<'a> {
             Stmt::Assert(node) => {
                 self.value(&node.test);
             }
+            // Most are descriptions.
+            Stmt::Expr(node) if node.value.is_string_literal_expr() => {}
             Stmt::Expr(node) => {
                 self.value(&node.value);
             }
