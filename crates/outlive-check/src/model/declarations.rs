@@ -21,6 +21,10 @@ pub struct Declarations<'a> {
     pub classes: Vec<Class<'a>>,
     /// Methods by name; `None` where several classes have one.
     methods: FxHashMap<&'a str, Option<FunctionId>>,
+    /// The same by class; the first of a name.
+    own_methods: FxHashMap<(ClassId, &'a str), FunctionId>,
+    /// The first class of a name.
+    class_names: FxHashMap<&'a str, ClassId>,
 }
 
 /// A function or method.
@@ -91,14 +95,10 @@ impl<'a> Declarations<'a> {
     pub fn method(&self, class: ClassId, name: &str) -> Option<FunctionId> {
         let mut next = Some(class);
         for _ in 0..self.classes.len().min(16) {
-            let class = self.classes.get(next?.0)?;
-            let own = class
-                .methods
-                .iter()
-                .copied()
-                .find(|id| self.name_of(*id) == name);
-            if own.is_some() {
-                return own;
+            let id = next?;
+            let class = self.classes.get(id.0)?;
+            if let Some(own) = self.own_methods.get(&(id, name)) {
+                return Some(*own);
             }
             next = class.bases.iter().find_map(|base| self.class_named(base));
         }
@@ -114,10 +114,7 @@ impl<'a> Declarations<'a> {
 
     /// The class of this name.
     pub fn class_named(&self, name: &str) -> Option<ClassId> {
-        self.classes
-            .iter()
-            .position(|class| class.node.name.as_str() == name)
-            .map(ClassId)
+        self.class_names.get(name).copied()
     }
 
     /// The full name of what an expression of names and attributes stands for, if it is imported.
@@ -179,18 +176,15 @@ impl<'a> Declarations<'a> {
                     class,
                     parent,
                 });
-                if let Some(class) = class.and_then(|class| self.classes.get_mut(class.0)) {
-                    class.methods.push(id);
-                    self.methods
-                        .entry(node.name.as_str())
-                        .and_modify(|only| *only = None)
-                        .or_insert(Some(id));
+                if let Some(class) = class {
+                    self.method_of(class, node.name.as_str(), id);
                 }
                 self.block(&node.body, None, Some(id));
             }
             Stmt::ClassDef(node) => {
                 let bases = self.bases(node);
                 let id = ClassId(self.classes.len());
+                self.class_names.entry(node.name.as_str()).or_insert(id);
                 self.classes.push(Class {
                     node,
                     bases,
@@ -207,6 +201,17 @@ impl<'a> Declarations<'a> {
                 }
             }
         }
+    }
+
+    fn method_of(&mut self, class: ClassId, name: &'a str, id: FunctionId) {
+        if let Some(class) = self.classes.get_mut(class.0) {
+            class.methods.push(id);
+        }
+        self.own_methods.entry((class, name)).or_insert(id);
+        self.methods
+            .entry(name)
+            .and_modify(|only| *only = None)
+            .or_insert(Some(id));
     }
 
     fn bases(&self, node: &'a StmtClassDef) -> Vec<Rc<str>> {

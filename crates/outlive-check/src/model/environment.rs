@@ -200,10 +200,10 @@ impl Layer<'_> {
                 height,
             };
         }
-        for layer in std::iter::successors(below.as_deref(), |layer| layer.below.as_deref()) {
-            for (key, name) in &layer.names {
-                names.entry(*key).or_insert_with(|| name.clone());
-            }
+        let layers: Vec<&Self> =
+            std::iter::successors(below.as_deref(), |layer| layer.below.as_deref()).collect();
+        for layer in layers.into_iter().rev() {
+            names.extend(layer.names.iter().map(|(key, name)| (*key, name.clone())));
         }
         Self {
             names,

@@ -256,7 +256,7 @@ fn picture<'a>(arguments: &Arguments<'a>) -> Option<Value<'a>> {
         Some(size) => size::shape_of(size)?,
         None => vec![256, 256],
     };
-    shape.push(match arguments.named("color_mode").map(|it| it.as_text()) {
+    shape.push(match arguments.named("color_mode").map(Value::as_text) {
         None | Some(Some("rgb")) => 3,
         Some(Some("rgba")) => 4,
         Some(Some("grayscale")) => 1,

@@ -24,6 +24,11 @@ impl ValueId {
         Self(at, at)
     }
 
+    /// Something that the call at this place makes, and keeps to itself.
+    pub fn within(call: TextRange) -> Self {
+        Self(call.end(), call.end())
+    }
+
     /// The place of that expression.
     pub fn range(self) -> TextRange {
         TextRange::new(self.0, self.1)

@@ -88,7 +88,7 @@ fn joins<'a>(path: &str, call: &Call<'a>) -> Option<(&'static str, Vec<Key<'a>>)
     let axis = axis.or_else(|| call.arguments.positional.get(place));
     let is_first = axis.is_none_or(|axis| match &axis.kind {
         Kind::Int(axis) => *axis == 0,
-        Kind::Text(axis) => matches!(&**axis, "index" | "rows"),
+        Kind::Text(axis) => matches!(*axis, "index" | "rows"),
         _ => false,
     });
     let node: &'a ExprCall = call.node;
@@ -193,22 +193,23 @@ fn is_used(scope: &Scope<'_>, growth: &Growth<'_, '_>, within: TextRange) -> boo
 
 fn finding(file: &File<'_>, growth: &Growth<'_, '_>, within: &Loop<'_>) -> Finding {
     let name = file.short(growth.binding.target);
-    let (one, list) = match growth.library {
-        "pandas" => ("`pd.concat`", "`pd.concat(parts)`"),
-        "numpy" => ("NumPy", "`np.concatenate(parts)`"),
-        "torch" => ("`torch.cat`", "`torch.cat(parts)`"),
-        _ => ("`tf.concat`", "`tf.concat(parts, axis=0)`"),
+    let joins = file.short(growth.call.node.func.as_ref());
+    let once = match (growth.library, growth.call.name) {
+        ("pandas", "append") => "pd.concat(parts)".to_owned(),
+        ("numpy", "append") => "np.concatenate(parts)".to_owned(),
+        ("tensorflow", _) => format!("{joins}(parts, axis=0)"),
+        _ => format!("{joins}(parts)"),
     };
     Finding {
         rule: &RULE,
         level: Level::Warning,
         range: growth.binding.range,
-        message: format!("{one} copies all of `{name}` in every round to add one part"),
+        message: format!("`{joins}` copies all of `{name}` in every round to add one part"),
         witness: vec![Note {
             range: within.header,
             text: format!("`{name}` is older than this loop, and grows in it"),
         }],
-        help: format!("Append the parts to a list, and join them once after the loop: {list}"),
+        help: format!("Append the parts to a list, and join them once after the loop: `{once}`"),
         fix: None,
         bytes: None,
         region: within.range,

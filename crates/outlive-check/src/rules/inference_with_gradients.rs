@@ -3,7 +3,8 @@
 use crate::front::ast::{Stmt, StmtFor};
 use crate::front::{Ranged, TextRange, TextSize};
 use crate::model::facts::{Call, Gradients, Loop, LoopKind, Scope};
-use crate::model::value::ModuleRole;
+use crate::model::lineage::Lineage;
+use crate::model::value::{ModuleRole, ValueId};
 use crate::model::{File, blocks};
 use crate::{Applicability, Edit, Finding, Fix, Level, Note, Rule};
 
@@ -60,6 +61,10 @@ fn finding(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> Option<Find
         return None;
     }
     let (model, name) = model_called(file, scope, within)?;
+    let lineage = Lineage::new(scope);
+    if lineage.backward_through(ValueId::at(model)).is_some() {
+        return None;
+    }
     let mut witness = vec![Note {
         range: model,
         text: format!("`{name}(…)` records every operation for a backward pass that never comes"),
@@ -130,7 +135,19 @@ fn is_no_data(file: &File<'_>, within: &Loop<'_>) -> bool {
         .iter()
         .any(|it| super::last_name(it) == "range")
         && !within.targets.iter().any(is_used);
-    is_counted || within.rounds.is_some_and(|rounds| rounds < 10)
+    // `for node in model.graph.nodes` takes the model apart.
+    let is_over_parts = within
+        .over_text
+        .iter()
+        .any(|it| is_part(super::last_name(it)));
+    is_counted || within.rounds.is_some_and(|rounds| rounds <= 10) || is_over_parts
+}
+
+fn is_part(name: &str) -> bool {
+    matches!(
+        name,
+        "nodes" | "modules" | "named_modules" | "children" | "named_children" | "parameters"
+    )
 }
 
 /// Attacks and explanations need gradients in evaluation mode.
@@ -146,7 +163,10 @@ fn uses_gradients(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
                 | "attribute"
                 | "register_hook"
         );
-        (named && within.range.contains_range(call.statement)) || call.name == "enable_grad"
+        // Before torch 0.4 this switched gradients off.
+        let is_volatile = call.arguments.named("volatile").is_some();
+        let is_within = within.range.contains_range(call.statement);
+        is_within && (named || is_volatile) || call.name == "enable_grad"
     })
 }
 

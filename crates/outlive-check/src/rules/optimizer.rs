@@ -3,6 +3,7 @@
 use crate::front::{Ranged, TextRange};
 use crate::model::File;
 use crate::model::facts::Call;
+use crate::model::value::Value;
 
 /// The optimizer of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ fn of_call(call: &Call<'_>) -> Option<Optimizer> {
     let compiled = call.arguments.named("optimizer");
     let by_text = compiled
         .filter(|_| call.name == "compile")
-        .and_then(|it| it.as_text());
+        .and_then(Value::as_text);
     let path = call.path.as_deref();
     let name = match (path, by_text) {
         (_, Some(text)) => text,

@@ -69,7 +69,11 @@ fn finding(file: &File<'_>, step: &Step<'_, '_>, batch: &Object<'_>) -> Option<F
     };
     Some(Finding {
         rule: &RULE,
-        level: Level::Warning,
+        level: if bytes.is_none() && is_of_lines(before) {
+            Level::Info
+        } else {
+            Level::Warning
+        },
         range: step.range(),
         message: format!("`{shuffle}` shuffles what `{after}` has batched, so {holds}"),
         witness: witness(file, batch, size, each),
@@ -78,6 +82,25 @@ fn finding(file: &File<'_>, step: &Step<'_, '_>, batch: &Object<'_>) -> Option<F
         bytes,
         region: step.call.statement,
     })
+}
+
+/// Whether the elements are lines of text or rows of a table: small, as long as nobody knows better.
+fn is_of_lines(pipeline: &Object<'_>) -> bool {
+    const LINES: [&str; 4] = [
+        "TextLineDataset",
+        "CsvDataset",
+        "make_csv_dataset",
+        "text_dataset_from_directory",
+    ];
+    let mut next = Some(pipeline);
+    while let Some(object) = next {
+        if LINES.iter().any(|it| object.made_by.ends_with(it)) {
+            return true;
+        }
+        let receiver = object.receiver.as_ref();
+        next = receiver.and_then(|it| it.as_object()).map(|it| &**it);
+    }
+    false
 }
 
 /// The call that makes the batches, without what it is called on.

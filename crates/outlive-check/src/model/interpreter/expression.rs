@@ -302,7 +302,7 @@ impl<'a> Interpreter<'a> {
             // the whole, so that it can be found again.
             let whole = if index == 0 { range } else { generator.range };
             let names = Some((&generator.target, &generator.iter));
-            let id = self.open_loop(LoopKind::Comprehension, whole, generator.range, names);
+            let id = self.open_loop(LoopKind::Comprehension, whole, generator.range, names, &[]);
             self.frame.enter(id);
             let item = self.element_of(&iterated, &generator.iter);
             self.bind_element(&generator.target, &item);

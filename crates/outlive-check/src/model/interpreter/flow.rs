@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::front::ast::{self, Expr, Stmt};
 use crate::front::{Ranged, TextRange};
+use crate::model::blocks;
 use crate::model::environment::Environment;
 use crate::model::facts::{Key, Loop, LoopId, LoopKind};
 use crate::model::value::{Kind, Value};
@@ -23,6 +24,7 @@ impl<'a> Interpreter<'a> {
             node.range,
             header,
             Some((&node.target, &node.iter)),
+            &node.body,
         );
         let element = self.element_of(&iterated, &node.iter);
         let target = node.target.as_ref();
@@ -34,7 +36,7 @@ impl<'a> Interpreter<'a> {
 
     pub(super) fn while_loop(&mut self, node: &'a ast::StmtWhile) {
         let header = TextRange::new(node.range.start(), node.test.range().end());
-        let id = self.open_loop(LoopKind::While, node.range, header, None);
+        let id = self.open_loop(LoopKind::While, node.range, header, None, &node.body);
         let test = node.test.as_ref();
         self.repeat(id, &node.body, |interpreter| {
             interpreter.value(test);
@@ -55,10 +57,12 @@ impl<'a> Interpreter<'a> {
         range: TextRange,
         header: TextRange,
         iteration: Option<(&'a Expr, &'a Expr)>,
+        body: &'a [Stmt],
     ) -> LoopId {
         let over_text = iteration.map_or_else(Vec::new, |(_, iterable)| Self::unwrapped(iterable));
         let over = over_text.iter().map(|it| self.value_quietly(it)).collect();
         let rounds = iteration.and_then(|(_, iterable)| self.rounds(iterable));
+        let rounds = if runs_once(body) { Some(1) } else { rounds };
         let parent = self.frame.loops.last().copied();
         let gradients = self.frame.gradients;
         let targets = iteration.map_or_else(Vec::new, |(target, _)| names_in(target));
@@ -210,6 +214,19 @@ impl<'a> Interpreter<'a> {
         self.block(&node.finalbody);
         self.frame.has_ended |= has_ended;
     }
+}
+
+/// Whether a body ends with `break` or `return`, and nothing in it begins the next round.
+fn runs_once(body: &[Stmt]) -> bool {
+    matches!(body.last(), Some(Stmt::Break(_) | Stmt::Return(_))) && !continues(body)
+}
+
+fn continues(body: &[Stmt]) -> bool {
+    body.iter().any(|statement| match statement {
+        Stmt::Continue(_) => true,
+        Stmt::For(_) | Stmt::While(_) => false,
+        other => blocks(other).into_iter().any(continues),
+    })
 }
 
 fn names_in(target: &Expr) -> Vec<&str> {

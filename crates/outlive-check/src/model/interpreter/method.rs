@@ -143,7 +143,8 @@ impl<'a> Interpreter<'a> {
             return;
         };
         // Of an object that is not known, `add` may do anything: meters add up numbers.
-        if matches!(name, "add" | "put") && !matches!(receiver.kind, Kind::Container(_)) {
+        let is_container = matches!(receiver.kind, Kind::Container(_));
+        if matches!(name, "add" | "put") && !is_container || self.is_of_library_class(receiver) {
             return;
         }
         self.frame.put_into(receiver, value);
@@ -156,6 +157,22 @@ impl<'a> Interpreter<'a> {
             kept,
             receiver.id,
         );
+    }
+
+    /// Whether a value is an object of an imported class of which nothing is known:
+    /// `CumulativeAverage()` has an `append` that adds up.
+    fn is_of_library_class(&self, value: &Value<'a>) -> bool {
+        let Some(id) = value.id.filter(|_| value.is_unknown()) else {
+            return false;
+        };
+        let mut calls = self.frame.scope.calls.iter();
+        calls.any(|call| {
+            let name = call
+                .path
+                .as_deref()
+                .and_then(|path| path.rsplit('.').next());
+            range_of(call.node) == id.range() && name.is_some_and(starts_with_capital)
+        })
     }
 
     fn tensor_method(
@@ -328,4 +345,8 @@ pub(super) fn last_name(expression: &Expr) -> &str {
         Expr::Subscript(subscript) => last_name(&subscript.value),
         _ => "",
     }
+}
+
+fn starts_with_capital(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
 }

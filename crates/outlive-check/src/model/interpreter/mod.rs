@@ -22,6 +22,7 @@ mod statement;
 mod subscript;
 mod summary;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -124,10 +125,8 @@ impl<'a> Interpreter<'a> {
         let mut scopes: Vec<Scope<'a>> = Vec::with_capacity(self.summaries.len() + 1);
         scopes.push(self.run_module());
         let mut functions: Vec<Option<Scope<'a>>> = self.summaries.iter().map(|_| None).collect();
-        // Each round runs the functions all of whose callers have run; what is left calls itself
-        // in a circle and runs in the order of the text.
-        let callers = self.callers();
-        while let Some(next) = next_function(&functions, &callers) {
+        let callers: Vec<&[FunctionId]> = self.summaries.iter().map(|it| &it.callers[..]).collect();
+        for next in after_callers(&callers) {
             let known = parameters.get(next).cloned().unwrap_or_default();
             let scope = self.run_function(FunctionId(next), &known);
             if let Some(slot) = functions.get_mut(next) {
@@ -141,14 +140,6 @@ impl<'a> Interpreter<'a> {
     /// Whether facts are written down for the rules. Before the last round nobody would read them.
     fn notes_facts(&self) -> bool {
         self.is_writing_down && self.frame.is_recording()
-    }
-
-    /// Who calls each function, as far as the rounds of learning saw it.
-    fn callers(&self) -> Vec<Vec<usize>> {
-        self.summaries
-            .iter()
-            .map(|summary| summary.callers.iter().map(|id| id.0).collect())
-            .collect()
     }
 
     fn run_module(&mut self) -> Scope<'a> {
@@ -274,17 +265,56 @@ fn is_worth_a_second_look(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
-/// The first function that has not run and whose callers all have, or else the first.
-fn next_function(done: &[Option<Scope<'_>>], callers: &[Vec<usize>]) -> Option<usize> {
-    let open = |index: usize| done.get(index).is_some_and(Option::is_none);
-    let waits = |index: usize| {
-        callers.get(index).is_some_and(|callers| {
-            callers
-                .iter()
-                .any(|caller| *caller != index && open(*caller))
-        })
-    };
-    (0..done.len())
-        .find(|index| open(*index) && !waits(*index))
-        .or_else(|| (0..done.len()).find(|index| open(*index)))
+/// The functions in the order in which they run: each time the first all of whose callers have run.
+/// What is left calls itself in a circle, and of that the first runs.
+fn after_callers(callers: &[&[FunctionId]]) -> Vec<usize> {
+    let mut callees = vec![Vec::new(); callers.len()];
+    let mut waits_for = vec![0_usize; callers.len()];
+    for (index, callers) in callers.iter().enumerate() {
+        for caller in callers.iter().filter(|caller| caller.0 != index) {
+            if let Some(callees) = callees.get_mut(caller.0) {
+                callees.push(index);
+                waits_for[index] += 1;
+            }
+        }
+    }
+    let is_ready = |index: &usize| waits_for[*index] == 0;
+    let mut ready: BTreeSet<usize> = (0..callers.len()).filter(is_ready).collect();
+    let mut open: BTreeSet<usize> = (0..callers.len()).collect();
+    let mut order = Vec::with_capacity(callers.len());
+    while let Some(next) = ready.pop_first().or_else(|| open.first().copied()) {
+        open.remove(&next);
+        order.push(next);
+        for callee in &callees[next] {
+            waits_for[*callee] -= 1;
+            if waits_for[*callee] == 0 && open.contains(callee) {
+                ready.insert(*callee);
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(callers: &[&[usize]]) -> Vec<usize> {
+        let callers: Vec<Vec<FunctionId>> = callers
+            .iter()
+            .map(|callers| callers.iter().copied().map(FunctionId).collect())
+            .collect();
+        let callers: Vec<&[FunctionId]> = callers.iter().map(Vec::as_slice).collect();
+        after_callers(&callers)
+    }
+
+    #[test]
+    fn functions_run_after_their_callers_and_circles_in_the_order_of_the_text() {
+        assert_eq!(order(&[]), Vec::<usize>::new());
+        assert_eq!(order(&[&[], &[], &[]]), [0, 1, 2]);
+        assert_eq!(order(&[&[2], &[0], &[]]), [2, 0, 1]);
+        assert_eq!(order(&[&[0], &[0, 1]]), [0, 1]);
+        assert_eq!(order(&[&[1], &[0], &[1]]), [0, 1, 2]);
+        assert_eq!(order(&[&[1, 1], &[2], &[1], &[]]), [3, 0, 1, 2]);
+    }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::front::TextRange;
-use crate::front::ast::{Expr, StmtFunctionDef};
+use crate::front::ast::{AnyParameterRef, Expr, Identifier, StmtFunctionDef};
 use crate::model::facts::{Backward, Gradients, Key, Scope};
 use crate::model::lineage::Lineage;
 use crate::model::value::{Arguments, FunctionId, History, Kind, Tensor, Value, ValueId};
@@ -22,6 +22,8 @@ pub(super) struct Summary<'a> {
     pub backward_on_members: Vec<usize>,
     /// The parameters on which it runs a backward pass.
     pub backward_on: Vec<&'a str>,
+    /// The parameters of which it makes something on which it runs one.
+    pub backward_through: Vec<&'a str>,
     /// Functions that call it.
     pub callers: Vec<FunctionId>,
 }
@@ -34,6 +36,7 @@ impl Default for Summary<'_> {
             backward_on_result: false,
             backward_on_members: Vec::new(),
             backward_on: Vec::new(),
+            backward_through: Vec::new(),
             callers: Vec::new(),
         }
     }
@@ -75,7 +78,12 @@ impl<'a> Interpreter<'a> {
             value.is_some_and(|value| lineage.own_backward(value).is_some())
         });
         summary.backward_on_members = backward_on_members(&scope, &lineage);
-        summary.backward_on = backward_on(function.node, &lineage);
+        if !scope.backwards.is_empty() {
+            summary.backward_on =
+                parameters_that(function.node, |id| lineage.own_backward(id).is_some());
+            summary.backward_through =
+                parameters_that(function.node, |id| lineage.backward_through(id).is_some());
+        }
     }
 
     /// Notes that a function of this file is called, and gives what it returns.
@@ -117,7 +125,28 @@ impl<'a> Interpreter<'a> {
             let from = argument.and_then(|value| value.id);
             self.note_backward(range, from, false);
         }
+        self.note_backward_within(id, arguments, range, has_self, &summary.backward_through);
         value
+    }
+
+    /// Writes down that a function runs a backward pass on something that it makes of these.
+    fn note_backward_within(
+        &mut self,
+        id: FunctionId,
+        arguments: &Arguments<'a>,
+        range: TextRange,
+        has_self: bool,
+        names: &[&'a str],
+    ) {
+        let hidden = ValueId::within(range);
+        for name in names {
+            if let Some(argument) = self.argument_of(id, arguments, name, has_self) {
+                self.frame.derive(hidden.range(), &argument, false);
+            }
+        }
+        if !names.is_empty() {
+            self.note_backward(range, Some(hidden), false);
+        }
     }
 
     /// Writes down that a backward pass starts.
@@ -289,15 +318,13 @@ fn returned<'a>(scope: &Scope<'a>) -> Value<'a> {
     }
 }
 
-fn backward_on<'a>(node: &'a StmtFunctionDef, lineage: &Lineage<'_, 'a>) -> Vec<&'a str> {
+/// The parameters whose values are such.
+fn parameters_that(node: &StmtFunctionDef, is_such: impl Fn(ValueId) -> bool) -> Vec<&str> {
     use crate::front::Ranged;
-    node.parameters
-        .iter()
-        .filter(|parameter| {
-            let id = ValueId::at(parameter.name().range());
-            lineage.own_backward(id).is_some()
-        })
-        .map(|parameter| parameter.name().as_str())
+    let names = node.parameters.iter().map(AnyParameterRef::name);
+    names
+        .filter(|name| is_such(ValueId::at(name.range())))
+        .map(Identifier::as_str)
         .collect()
 }
 
