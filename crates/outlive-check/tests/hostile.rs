@@ -324,9 +324,11 @@ fn depth_is_survived() {
             survives("a.py", text.as_bytes()).unwrap();
         }
     }
-    for open in ["-", "(", "a + ", "f'{"] {
-        let text = "import torch\n".to_owned() + &open.repeat(1 << 20);
-        survives("a.py", text.as_bytes()).unwrap();
+    for open in ["-", "(", "a + ", "f'{", "a.", "[", "not ", "lambda: "] {
+        for bytes in [32_000, 1 << 20] {
+            let text = "import torch\n".to_owned() + &open.repeat(bytes / open.len());
+            survives("a.py", text.as_bytes()).unwrap();
+        }
     }
 }
 

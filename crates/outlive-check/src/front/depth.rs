@@ -5,10 +5,13 @@
 //! `a.b.c…`), and what nests to the right (`not not …`, `x if y else …`). For Python the measure is
 //! never less than the depth. For other text it hardly ever is, but the parser may read that
 //! differently when it recovers from an error; so a tree with errors is measured itself.
+//!
+//! The parser itself takes any depth. So a short text, which most are, is parsed first and measured
+//! by the tokens of that: it need not be taken apart twice, and there is little to build in vain.
 
 use std::mem::ManuallyDrop;
 
-use ruff_python_ast::token::TokenKind;
+use ruff_python_ast::token::{Token, TokenKind};
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use ruff_python_ast::{AnyNodeRef, ModModule};
 use ruff_python_parser::lexer::lex;
@@ -33,16 +36,26 @@ const BLOCK: u32 = 2;
 /// A tree that is deeper than this cannot even be dropped in a small stack.
 const DROPPED: u32 = 4 * LIMIT;
 
+/// Texts of more bytes are measured before they are parsed.
+const SHORT: usize = 32 * 1024;
+
+/// Whether a text may be parsed before it is measured.
+pub(super) fn is_short(text: &str) -> bool {
+    text.len() <= SHORT
+}
+
 /// Whether the tree of a text would be too deep.
 pub(super) fn is_too_deep(text: &str, mode: Mode) -> bool {
     // A level takes a byte or more.
     text.len() > LIMIT as usize && measure(text, mode, LIMIT) > LIMIT
 }
 
-/// A tree that was built in spite of errors, unless it is too deep.
-pub(super) fn shallow(parsed: Parsed<ModModule>) -> Option<Parsed<ModModule>> {
+/// A tree, unless it is too deep: one that was built in spite of errors, or whose text was not
+/// measured.
+pub(super) fn shallow(parsed: Parsed<ModModule>, is_measured: bool) -> Option<Parsed<ModModule>> {
     let mut depth = Depth::default();
-    if !parsed.errors().is_empty() {
+    let kinds = || parsed.tokens().iter().map(Token::kind);
+    if !parsed.errors().is_empty() || !is_measured && bound(kinds(), LIMIT) > LIMIT {
         depth.visit_body(&parsed.syntax().body);
     }
     if depth.deepest > DROPPED {
@@ -79,15 +92,24 @@ impl<'a> SourceOrderVisitor<'a> for Depth {
 /// An upper bound of the depth of a text's tree, or something above `enough`.
 fn measure(text: &str, mode: Mode, enough: u32) -> u32 {
     let mut lexer = lex(text, mode);
+    let kinds = std::iter::from_fn(|| Some(lexer.next_token()));
+    bound(
+        kinds.take_while(|kind| *kind != TokenKind::EndOfFile),
+        enough,
+    )
+}
+
+/// The same for the tokens of a text.
+fn bound(kinds: impl Iterator<Item = TokenKind>, enough: u32) -> u32 {
     let mut measure = Measure::default();
-    loop {
-        let kind = lexer.next_token();
+    for kind in kinds.chain([TokenKind::EndOfFile]) {
         measure.add(kind);
         let open = measure.brackets.len() as u32;
-        if kind == TokenKind::EndOfFile || measure.deepest > enough || open > enough {
+        if measure.deepest > enough || open > enough {
             return measure.deepest.max(open);
         }
     }
+    measure.deepest
 }
 
 /// What is known at a token.

@@ -42,17 +42,18 @@ impl Tree {
             SourceKind::Python => (Mode::Module, whole.as_slice()),
             SourceKind::Notebook => (Mode::Ipython, cells.as_slice()),
         };
-        if ranges
-            .iter()
-            .any(|range| depth::is_too_deep(&text[*range], mode))
-        {
+        // The tokens of a short script are taken from the parser; those of cells do not fit
+        // together.
+        let is_measured = source.kind() == SourceKind::Notebook || !depth::is_short(text);
+        let is_too_deep = |range: &TextRange| depth::is_too_deep(&text[*range], mode);
+        if is_measured && ranges.iter().any(is_too_deep) {
             return Self { parsed: None };
         }
         let options = ParseOptions::from(mode);
         let ranges = ranges.iter().copied();
         let parsed = ruff_python_parser::parse_cells_unchecked(text, ranges, &options);
         Self {
-            parsed: depth::shallow(parsed),
+            parsed: depth::shallow(parsed, is_measured),
         }
     }
 
@@ -109,11 +110,12 @@ impl Tree {
 
 /// Whether a text is Python without any error.
 pub(crate) fn is_python(text: &str) -> bool {
-    if depth::is_too_deep(text, Mode::Module) {
+    let is_measured = !depth::is_short(text);
+    if is_measured && depth::is_too_deep(text, Mode::Module) {
         return false;
     }
     let options = ParseOptions::from(Mode::Module);
     let whole = [TextRange::up_to(TextSize::of(text))];
     let parsed = ruff_python_parser::parse_cells_unchecked(text, whole, &options);
-    depth::shallow(parsed).is_some_and(|parsed| parsed.errors().is_empty())
+    depth::shallow(parsed, is_measured).is_some_and(|parsed| parsed.errors().is_empty())
 }

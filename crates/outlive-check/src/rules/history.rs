@@ -4,6 +4,7 @@
 //! that pass freed the activations: what stays are the nodes of the graph. A value that came out of
 //! a module with gradients on, and on which nothing runs a backward pass, keeps the activations.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::front::ast::Expr;
@@ -29,12 +30,11 @@ pub(super) fn kept_histories<'s, 'a>(
     if !file.declarations.uses_torch() || scope.keeps.is_empty() {
         return Vec::new();
     }
-    let lineage = Lineage::new(scope);
     let judge = Judge {
         file,
         scope,
-        lineage,
-        kept: scope.keeps.iter().map(|keep| ends(keep.range)).collect(),
+        lineage: Lineage::new(scope),
+        kept: OnceCell::new(),
     };
     let keeps = scope.keeps.iter().filter(|keep| ways.contains(&keep.how));
     keeps.filter_map(|keep| judge.judge(keep)).collect()
@@ -45,7 +45,7 @@ struct Judge<'s, 'f, 'a> {
     scope: &'s Scope<'a>,
     lineage: Lineage<'s, 'a>,
     /// Where something is kept.
-    kept: HashSet<(TextSize, TextSize)>,
+    kept: OnceCell<HashSet<(TextSize, TextSize)>>,
 }
 
 fn ends(range: TextRange) -> (TextSize, TextSize) {
@@ -134,7 +134,11 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
     }
 
     fn is_accumulation(&self, range: TextRange) -> bool {
-        self.kept.contains(&ends(range))
+        let keeps = || self.scope.keeps.iter();
+        let kept = self
+            .kept
+            .get_or_init(|| keeps().map(|keep| ends(keep.range)).collect());
+        kept.contains(&ends(range))
     }
 
     /// `loss.backward()`, and `total += loss`, or `total += loss * n`, or a part of the loss.
@@ -145,7 +149,8 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
         candidate: &Candidate<'_, 'a>,
     ) -> Option<KeptHistory<'s, 'a>> {
         let id = candidate.value.id?;
-        if candidate.value.is_plain()
+        if self.scope.backwards.is_empty()
+            || candidate.value.is_plain()
             || candidate.value.history() == History::None && candidate.value.as_tensor().is_some()
         {
             return None;
