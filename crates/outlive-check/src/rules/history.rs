@@ -125,10 +125,7 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
                 && !self.is_accumulation(binding.range)
         });
         let is_emptied = self.scope.calls.iter().any(|call| {
-            matches!(
-                call.name,
-                "clear" | "pop" | "popleft" | "popitem" | "remove" | "zero_"
-            ) && receiver_key(call.node.func.as_ref()) == Some(key)
+            is_emptying(call.name) && receiver_key(call.node.func.as_ref()) == Some(key)
         });
         (!is_reset && !is_emptied).then_some(within)
     }
@@ -324,7 +321,7 @@ fn is_slice(keeper: &Expr) -> bool {
 fn is_emptying(name: &str) -> bool {
     matches!(
         name,
-        "clear" | "pop" | "popleft" | "popitem" | "remove" | "zero_"
+        "clear" | "pop" | "popleft" | "popitem" | "remove" | "reset" | "zero_"
     )
 }
 

@@ -225,7 +225,7 @@ fn added<'a>(target: &'a Expr, value: &'a Expr) -> Option<&'a Expr> {
 }
 
 /// Whether an expression is this name, or this name times something.
-fn is_scaled(expression: &Expr, key: Key<'_>) -> bool {
+pub(super) fn is_scaled(expression: &Expr, key: Key<'_>) -> bool {
     match expression {
         Expr::BinOp(product) if product.op == Operator::Mult => {
             is_scaled(&product.left, key) || is_scaled(&product.right, key)

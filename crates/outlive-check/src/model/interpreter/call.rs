@@ -95,6 +95,9 @@ impl<'a> Interpreter<'a> {
                 None => self.call_builtin(name, &arguments, node),
             },
         };
+        if let (Kind::Method(_, method), Some(receiver)) = (&callee.kind, &receiver) {
+            self.note_kept_arguments(*method, node, &arguments, receiver);
+        }
         if result.extent().is_some() {
             self.note_made(&callee, receiver.as_ref(), name, &arguments, &result);
         }

@@ -15,6 +15,7 @@ mod flow;
 mod frame;
 mod gradients;
 mod iteration;
+mod meter;
 mod method;
 mod path_call;
 mod pipeline;
