@@ -233,7 +233,10 @@ pub(super) struct Edge {
     /// Whether the new value is the old one in another form, so that what is proved of one is
     /// proved of the other: `loss / 4`, `loss.mean()`.
     pub is_whole: bool,
-    /// Whether the new value has a history if the old one has: `loss * n`, `loss.mean()`.
+    /// Whether the new value may be the old one after operators and methods: `loss * n`.
+    pub is_form: bool,
+    /// Whether the new value has a history if the old one has: it is a form of it, and gradients
+    /// were on.
     pub hands_on: bool,
 }
 

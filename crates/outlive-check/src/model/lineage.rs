@@ -119,7 +119,7 @@ impl<'s, 'a> Lineage<'s, 'a> {
 
     /// Whether `made` is `of` after operators and methods that only change its form.
     pub fn is_form_of(&self, made: ValueId, of: ValueId) -> bool {
-        self.walk(made, |edge| edge.hands_on, |value| value == of)
+        self.walk(made, |edge| edge.is_form, |value| value == of)
     }
 
     /// Whether `made` was made of `of`, at whatever distance.

@@ -44,7 +44,9 @@ pub(super) fn is_evaluation(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_
     match last_switch(scope, within.range) {
         Some("eval") => true,
         Some(_) => false,
-        None => is_called_so(file, scope) || is_over_held_out(within),
+        None => {
+            is_called_so(file, scope) || is_over_held_out(within) || switches_within(scope, within)
+        }
     }
 }
 
@@ -79,6 +81,16 @@ pub(super) fn switch_to_evaluation(scope: &Scope<'_>, within: &Loop<'_>) -> Opti
         .filter(|call| is_switch(call) && call.statement.start() < within.range.end());
     let last = before.max_by_key(|call| call.statement.start())?;
     (last.name == "eval").then_some(last.statement)
+}
+
+/// Whether the loop itself puts the model into evaluation mode, and not back.
+fn switches_within(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
+    let mut switches = scope
+        .calls
+        .iter()
+        .filter(|call| is_switch(call) && within.range.contains_range(call.statement))
+        .peekable();
+    switches.peek().is_some() && switches.all(|call| call.name == "eval")
 }
 
 fn last_switch<'a>(scope: &Scope<'a>, within: TextRange) -> Option<&'a str> {

@@ -8,7 +8,9 @@ use crate::model::library::{self, FRAME, LOADER, TF_DATASET};
 use crate::model::value::{Kind, Value};
 use crate::{Finding, Level, Note, Rule};
 
+use super::reader::is_reader;
 use super::repetition::{are_alternatives, loops_around, rounds_of};
+use super::rounds::is_over_folds;
 
 /// `OL604`.
 pub(super) static RULE: Rule = Rule {
@@ -32,9 +34,15 @@ fn find(file: &File<'_>, found: &mut Vec<Finding>) {
             .filter(|call| !call.context.loops.is_empty() && !call.context.is_deferred)
             .filter_map(|call| growth(file, scope, call))
             .collect();
+        let mut told: Vec<(Key<'_>, TextRange)> = Vec::new();
         for growth in &grown {
-            if let Some(within) = growing_loop(file, scope, growth, &grown) {
-                found.push(finding(file, growth, within));
+            if let Some(within) = growing_loop(file, scope, growth, &grown)
+                && !told.contains(&(growth.key, within.range))
+            {
+                // The other branch of an `if` grows the same.
+                told.push((growth.key, within.range));
+                let level = level(file, scope, growth);
+                found.push(finding(file, growth, within, level));
             }
         }
     }
@@ -146,9 +154,10 @@ fn growing_loop<'s, 'a>(
     let is_few = rounds_of(file, grows.iter().copied()).is_some_and(|rounds| rounds < FEW);
     let is_tensor = matches!(growth.library, "torch" | "tensorflow");
     if is_few
+        || grows.iter().any(|it| is_over_folds(it))
         || is_until_long_enough(file, innermost, growth.key)
         || (is_tensor && !grows.iter().any(|it| is_over_data(it)))
-        || (growth.library != "pandas" && is_used(scope, growth, innermost.range))
+        || is_used(scope, growth, innermost.range)
     {
         return None;
     }
@@ -176,33 +185,102 @@ fn is_over_data(within: &Loop<'_>) -> bool {
 /// Whether the grown array is given to something in each round: a model that writes its own next
 /// input needs it whole.
 fn is_used(scope: &Scope<'_>, growth: &Growth<'_, '_>, within: TextRange) -> bool {
+    let is_table = growth.library == "pandas";
     scope.calls.iter().any(|call| {
         let range = call.node.range();
-        within.contains_range(range)
-            && !growth.binding.range.contains_range(range)
+        let is_here = within.contains_range(range) && !growth.binding.range.contains_range(range);
+        let mut given = call.node.arguments.args.iter();
+        let is_given = !is_table
             && !matches!(call.name, "len" | "print")
             && call.path.as_deref() != Some("numpy.append")
-            && call
-                .node
-                .arguments
-                .args
-                .iter()
-                .any(|argument| Key::behind(argument) == Some(growth.key))
+            && given.any(|argument| Key::behind(argument) == Some(growth.key));
+        let asked = call.node.func.as_attribute_expr();
+        let is_asked = is_table
+            && matches!(
+                call.name,
+                "groupby" | "rolling" | "merge" | "resample" | "pivot_table"
+            )
+            && asked.and_then(|it| Key::of(&it.value)) == Some(growth.key);
+        is_here && (is_given || is_asked)
     })
 }
 
-fn finding(file: &File<'_>, growth: &Growth<'_, '_>, within: &Loop<'_>) -> Finding {
+/// How sure it is that there are many rounds, or large parts: a loop over whatever may have three.
+fn level(file: &File<'_>, scope: &Scope<'_>, growth: &Growth<'_, '_>) -> Level {
+    let place = growth.call.node.range();
+    let Some(within) = loops_around(scope, place).next() else {
+        return Level::Info;
+    };
+    let mut all = loops_around(scope, place);
+    let is_read = || {
+        let mut calls = scope.calls.iter();
+        calls.any(|call| within.range.contains_range(call.node.range()) && is_reader(call))
+    };
+    let is_many = all.any(|it| {
+        is_over_data(it) || rounds_of(file, std::iter::once(it)).is_some() || is_over_much(it)
+    });
+    let is_table = growth.library == "pandas" && !is_over_few(within);
+    if is_table || is_many || is_read() {
+        Level::Warning
+    } else {
+        Level::Info
+    }
+}
+
+/// Whether a loop runs over the rows of a table, over files, over the indices of something, or over
+/// what is called after data.
+fn is_over_much(within: &Loop<'_>) -> bool {
+    const WORDS: [&str; 17] = [
+        "batch", "loader", "window", "chunk", "file", "path", "line", "row", "image", "img",
+        "frame", "sample", "record", "doc", "sentence", "video", "page",
+    ];
+    let is_data = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let is_all = name.ends_with("data") || name.ends_with("dataset");
+        is_all || WORDS.iter().any(|word| name.contains(word))
+    };
+    let over = within.over_text.iter().map(|over| super::last_name(over));
+    let mut names = over.chain(within.targets.iter().copied());
+    names.any(is_data) || is_over_rows(within)
+}
+
+fn is_over_rows(within: &Loop<'_>) -> bool {
+    within.over_text.iter().any(|over| {
+        let Expr::Call(call) = over else {
+            return false;
+        };
+        let counts = |it: &Expr| matches!(it, Expr::Call(_) if super::last_name(it) == "len");
+        match super::last_name(over) {
+            "iterrows" | "itertuples" | "glob" | "iglob" | "rglob" | "walk" | "scandir" => true,
+            "range" | "trange" => call.arguments.args.iter().any(counts),
+            _ => false,
+        }
+    })
+}
+
+/// Whether a loop runs over groups, columns, models or the like: mostly few.
+fn is_over_few(within: &Loop<'_>) -> bool {
+    const WORDS: [&str; 10] = [
+        "groupby", "items", "keys", "col", "model", "clf", "class", "categor", "scale", "dataset",
+    ];
+    within.over_text.iter().any(|over| {
+        let name = super::last_name(over).to_ascii_lowercase();
+        WORDS.iter().any(|word| name.contains(word))
+    })
+}
+
+fn finding(file: &File<'_>, growth: &Growth<'_, '_>, within: &Loop<'_>, level: Level) -> Finding {
     let name = file.short(growth.binding.target);
     let joins = file.short(growth.call.node.func.as_ref());
     let once = match (growth.library, growth.call.name) {
         ("pandas", "append") => "pd.concat(parts)".to_owned(),
-        ("numpy", "append") => "np.concatenate(parts)".to_owned(),
+        ("numpy", "append") => "np.hstack(parts)".to_owned(),
         ("tensorflow", _) => format!("{joins}(parts, axis=0)"),
         _ => format!("{joins}(parts)"),
     };
     Finding {
         rule: &RULE,
-        level: Level::Warning,
+        level,
         range: growth.binding.range,
         message: format!("`{joins}` copies all of `{name}` in every round to add one part"),
         witness: vec![Note {

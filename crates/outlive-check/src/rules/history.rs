@@ -146,7 +146,10 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
         candidate: &Candidate<'_, 'a>,
     ) -> Option<KeptHistory<'s, 'a>> {
         let id = candidate.value.id?;
-        if self.scope.backwards.is_empty()
+        // A sum that is made with gradients off has no history; what is appended keeps its own.
+        let is_new = keep.how == How::Added && keep.context.gradients == Gradients::Off;
+        if is_new
+            || self.scope.backwards.is_empty()
             || candidate.value.is_plain()
             || candidate.value.history() == History::None && candidate.value.as_tensor().is_some()
         {

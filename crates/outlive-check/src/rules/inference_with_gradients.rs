@@ -4,7 +4,7 @@ use crate::front::ast::{Stmt, StmtFor};
 use crate::front::{Ranged, TextRange, TextSize};
 use crate::model::facts::{Call, Gradients, Loop, LoopKind, Scope};
 use crate::model::lineage::Lineage;
-use crate::model::value::{ModuleRole, ValueId};
+use crate::model::value::{ModuleRole, Value, ValueId};
 use crate::model::{File, blocks};
 use crate::{Applicability, Edit, Finding, Fix, Level, Note, Rule};
 
@@ -41,7 +41,10 @@ fn finding(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> Option<Find
     if !is_on || within.kind != LoopKind::For || is_no_data(file, within) {
         return None;
     }
-    if !evaluation::is_evaluation(file, scope, within) || uses_gradients(scope, within) {
+    if !evaluation::is_evaluation(file, scope, within)
+        || uses_gradients(scope, within)
+        || is_frozen(scope, within)
+    {
         return None;
     }
     // Of nested loops the one over the data is meant, or else the innermost.
@@ -168,6 +171,25 @@ fn uses_gradients(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
         let is_within = within.range.contains_range(call.statement);
         is_within && (named || is_volatile) || call.name == "enable_grad"
     })
+}
+
+/// Whether the weights were told before that they need no gradients: nothing is recorded then.
+fn is_frozen(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
+    let is_before = |range: TextRange| range.start() < within.range.start();
+    let is_no = |value: &Value<'_>| value.as_bool() == Some(false);
+    let is_told = scope.calls.iter().any(|call| {
+        let is_call = match call.name {
+            "freeze" => true,
+            "requires_grad_" => call.arguments.positional.first().is_some_and(is_no),
+            _ => false,
+        };
+        is_call && is_before(call.statement)
+    });
+    let is_set = scope.bindings.iter().any(|binding| {
+        let attribute = binding.key.and_then(|key| key.attribute);
+        attribute == Some("requires_grad") && is_no(&binding.value) && is_before(binding.range)
+    });
+    is_told || is_set
 }
 
 /// Wraps the loop.

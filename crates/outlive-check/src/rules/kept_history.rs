@@ -29,26 +29,20 @@ impl KeptHistory<'_, '_> {
         match self.level {
             Level::Error => {
                 format!(
-                    "keeps all activations behind every `{carrier}`: 13 to 54 MB a round as measured"
+                    "keeps all activations behind every `{carrier}`: 13 to 54 MB a round in our measurements"
                 )
             }
             _ => {
-                format!("keeps the graph behind every `{carrier}`: 5 to 131 KB a round as measured")
+                format!(
+                    "keeps the graph behind every `{carrier}`: 5 to 131 KB a round in our measurements"
+                )
             }
         }
     }
 
     /// `loss.detach()` in place of `loss`.
     pub(super) fn fix(&self, file: &File<'_>) -> Fix {
-        let text = file.slice(self.carrier);
-        let is_simple = text.chars().all(|it| {
-            it.is_alphanumeric() || matches!(it, '_' | '.' | '[' | ']' | '(' | ')' | '"' | '\'')
-        }) && !text.contains('\n');
-        let content = if is_simple {
-            format!("{text}.detach()")
-        } else {
-            format!("({text}).detach()")
-        };
+        let content = detached(file.slice(self.carrier));
         Fix {
             title: format!(
                 "Keep `{}`",
@@ -60,5 +54,17 @@ impl KeptHistory<'_, '_> {
                 content,
             }],
         }
+    }
+}
+
+/// `loss.detach()` of `loss`, `(a / b).detach()` of `a / b`.
+pub(super) fn detached(text: &str) -> String {
+    let is_simple = text.chars().all(|it| {
+        it.is_alphanumeric() || matches!(it, '_' | '.' | '[' | ']' | '(' | ')' | '"' | '\'')
+    }) && !text.contains('\n');
+    if is_simple {
+        format!("{text}.detach()")
+    } else {
+        format!("({text}).detach()")
     }
 }

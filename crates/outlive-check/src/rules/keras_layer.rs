@@ -1,7 +1,7 @@
 //! How many weights the layers of a Keras model have: shapes are followed from the input through
 //! the layers, in a list, by `add`, or from call to call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::front::ast::Expr;
 use crate::front::{Ranged, TextRange};
@@ -18,6 +18,7 @@ pub(super) fn keras_weights<'s, 'a>(scope: &'s Scope<'a>) -> Vec<Weights<'s, 'a>
     let mut layers = Layers {
         calls: HashMap::new(),
         shapes: HashMap::new(),
+        begun: HashSet::new(),
         weights: Vec::new(),
     };
     if !scope.calls.iter().any(|call| is_keras(call)) {
@@ -40,6 +41,8 @@ struct Layers<'s, 'a> {
     calls: HashMap<TextRange, &'s Call<'a>>,
     /// The shape of what a value holds; of a model that is built by `add`, what it gives so far.
     shapes: HashMap<ValueId, Shape>,
+    /// Models that have a layer.
+    begun: HashSet<ValueId>,
     weights: Vec<Weights<'s, 'a>>,
 }
 
@@ -54,9 +57,10 @@ impl<'s, 'a> Layers<'s, 'a> {
             Some("keras.Sequential" | "keras.models.Sequential") => {
                 if let Some(Expr::List(list)) = call.node.arguments.args.first() {
                     let mut shape = None;
-                    for layer in &list.elts {
-                        shape = self.layer(layer.range(), shape);
+                    for (index, layer) in list.elts.iter().enumerate() {
+                        shape = self.layer(layer.range(), shape, index == 0);
                     }
+                    self.begun.insert(result);
                     self.shapes.extend(shape.map(|shape| (result, shape)));
                 }
             }
@@ -77,18 +81,20 @@ impl<'s, 'a> Layers<'s, 'a> {
             && let Some(layer) = call.node.arguments.args.first()
         {
             let before = self.shapes.remove(&model);
-            let after = self.layer(layer.range(), before);
+            let is_first = self.begun.insert(model);
+            let after = self.layer(layer.range(), before, is_first);
             self.shapes.extend(after.map(|shape| (model, shape)));
         } else if let Expr::Call(layer) = call.node.func.as_ref() {
             let input = call.arguments.positional.first().and_then(|it| it.id);
             let before = input.and_then(|id| self.shapes.get(&id).cloned());
-            let after = self.layer(layer.range(), before);
+            let after = self.layer(layer.range(), before, false);
             self.shapes.extend(after.map(|shape| (result, shape)));
         }
     }
 
-    /// Notes the weights of a layer, and gives the shape of what comes out of it.
-    fn layer(&mut self, range: TextRange, shape: Option<Shape>) -> Option<Shape> {
+    /// Notes the weights of a layer, and gives the shape of what comes out of it. Only of the first
+    /// one Keras asks what goes in.
+    fn layer(&mut self, range: TextRange, shape: Option<Shape>, is_first: bool) -> Option<Shape> {
         let call = *self.calls.get(&range)?;
         let path = call.path.as_deref()?;
         if matches!(path, "keras.Input" | "keras.layers.Input") {
@@ -101,7 +107,7 @@ impl<'s, 'a> Layers<'s, 'a> {
             .named("input_dim")
             .filter(|_| name == "Dense");
         let own = own.or_else(|| dim.and_then(shape_of));
-        let shape = own.or(shape);
+        let shape = own.filter(|_| is_first).or(shape);
         let count = count(name, &call.arguments, shape.as_deref());
         if let Some(count) = count {
             let width = shape.as_ref().and_then(|shape| shape.last());

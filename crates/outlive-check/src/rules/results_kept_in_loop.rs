@@ -157,13 +157,21 @@ fn decoded(
     within: &Loop<'_>,
 ) -> Option<Finding> {
     let id = keep.value.id?;
-    let lineage = Lineage::new(scope);
+    // A mean or a matrix of co-occurrences of a picture is no picture.
+    let is_less = |value: ValueId| {
+        let made = scope
+            .calls
+            .iter()
+            .find(|it| ValueId::at(it.node.range()) == value);
+        made.is_some_and(|call| !is_reader(call) && !keeps_size(call.name))
+    };
+    let whole = Lineage::new(scope).ancestors(id, is_less);
     let read = scope.calls.iter().find(|call| {
         let range = call.node.range();
         is_reader(call)
             && !is_table(call)
             && within.range.contains_range(range)
-            && (ValueId::at(range) == id || lineage.is_made_of(id, ValueId::at(range)))
+            && whole.contains(&ValueId::at(range))
     })?;
     if keep.value.is_plain() {
         return None;
@@ -184,6 +192,40 @@ fn decoded(
         fix: None,
         bytes: None,
         region: within.range,
+    })
+}
+
+/// Whether what a function of this name makes of a picture is as large as it.
+fn keeps_size(name: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "resize",
+        "cvtcolor",
+        "array",
+        "astype",
+        "convert",
+        "transform",
+        "process",
+        "normal",
+        "reshape",
+        "expand",
+        "transpose",
+        "flip",
+        "crop",
+        "pad",
+        "tensor",
+        "copy",
+        "float",
+        "gray",
+        "rot",
+        "to",
+        "cuda",
+        "stack",
+    ];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| match *word {
+        "to" => name == "to",
+        "gray" => name.contains("gray") && !name.contains("co"),
+        word => name.contains(word),
     })
 }
 

@@ -5,7 +5,7 @@ use crate::model::facts::How;
 use crate::{Finding, Level, Rule};
 
 use super::history::kept_histories;
-use super::kept_history::KeptHistory;
+use super::kept_history::{KeptHistory, detached};
 
 /// `OL101`.
 pub(super) static RULE: Rule = Rule {
@@ -34,7 +34,10 @@ fn finding(file: &File<'_>, kept: &KeptHistory<'_, '_>) -> Finding {
         range: kept.carrier,
         message: format!("`{keeper}` {}", kept.price(file)),
         witness: kept.witness.clone(),
-        help: format!("Add `float({carrier})`, or `{carrier}.detach()` to stay on the device"),
+        help: format!(
+            "Add `float({carrier})`, or `{}` to stay on the device",
+            detached(&carrier)
+        ),
         fix: Some(kept.fix(file)),
         bytes: None,
         region: kept.region,

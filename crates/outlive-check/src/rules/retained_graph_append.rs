@@ -5,7 +5,7 @@ use crate::model::facts::How;
 use crate::{Finding, Level, Rule};
 
 use super::history::kept_histories;
-use super::kept_history::KeptHistory;
+use super::kept_history::{KeptHistory, detached};
 
 /// `OL102`.
 pub(super) static RULE: Rule = Rule {
@@ -33,9 +33,10 @@ fn finding(file: &File<'_>, kept: &KeptHistory<'_, '_>) -> Finding {
         _ => format!("`{}`", file.short(kept.keep.keeper)),
     };
     let help = if kept.level == Level::Error {
-        format!("Run the loop under `torch.inference_mode()`, or keep `{carrier}.detach().cpu()`")
+        let detached = detached(&carrier);
+        format!("Run the loop under `torch.inference_mode()`, or keep `{detached}.cpu()`")
     } else {
-        format!("Keep `float({carrier})`, or `{carrier}.detach()`")
+        format!("Keep `float({carrier})`, or `{}`", detached(&carrier))
     };
     Finding {
         rule: &RULE,

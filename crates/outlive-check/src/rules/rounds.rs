@@ -28,14 +28,24 @@ pub(super) fn rounds(loops: &[&Loop<'_>]) -> Option<u64> {
 
 /// Whether something in these loops happens again and again.
 pub(super) fn is_many(loops: &[&Loop<'_>]) -> bool {
-    !loops.is_empty() && rounds(loops).is_none_or(|rounds| rounds >= FEW)
+    !loops.is_empty() && rounds(loops).is_none_or(|rounds| is_more(rounds, loops))
+}
+
+/// Twice the folds of a cross-validation are still few: an ensemble.
+fn is_more(rounds: u64, loops: &[&Loop<'_>]) -> bool {
+    let most = if loops.iter().any(|one| folds(one).is_some()) {
+        2 * FOLDS + 1
+    } else {
+        FEW
+    };
+    rounds >= most
 }
 
 /// Whether something in these loops surely happens again and again: the number folds, the loop
 /// counts, or there are two of them. A list of unknown length may have three members.
 pub(super) fn is_surely_many(loops: &[&Loop<'_>]) -> bool {
     if let Some(rounds) = rounds(loops) {
-        return rounds >= FEW && !loops.is_empty();
+        return is_more(rounds, loops) && !loops.is_empty();
     }
     let open = loops
         .iter()
@@ -63,15 +73,21 @@ fn counts(one: &Loop<'_>) -> bool {
     })
 }
 
-/// `for fit, check in folds.split(data)`.
+/// `for fit, check in folds.split(data)`, `for fold in range(config["n_splits"])`.
 fn folds(one: &Loop<'_>) -> Option<u64> {
+    (one.kind == LoopKind::For && is_over_folds(one)).then_some(FOLDS)
+}
+
+/// Whether a loop runs over the folds of a cross-validation.
+pub(super) fn is_over_folds(one: &Loop<'_>) -> bool {
+    let is_fold = |name: &str| name.to_ascii_lowercase().contains("fold");
     let is_split = one.over_text.iter().any(|over| {
         let call = over.as_call_expr();
         let callee = call.and_then(|call| call.func.as_attribute_expr());
         callee.is_some_and(|callee| callee.attr.as_str() == "split")
     });
-    let is_for = one.kind == LoopKind::For;
-    (is_split && is_for).then_some(FOLDS)
+    let mut over = one.over_text.iter().map(|over| super::last_name(over));
+    is_split || one.targets.iter().any(|it| is_fold(it)) || over.any(is_fold)
 }
 
 /// Whether a loop runs over numbers of Python, and not over those of a library (`tf.range`).

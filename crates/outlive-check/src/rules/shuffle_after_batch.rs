@@ -116,6 +116,9 @@ fn batch_text(file: &File<'_>, batch: &Object<'_>) -> String {
         _ => batch.range,
     };
     let text = file.short(range);
+    if text.ends_with('…') {
+        return format!("{}(…)", batch.made_by);
+    }
     text.trim_start_matches([' ', '.']).to_owned()
 }
 

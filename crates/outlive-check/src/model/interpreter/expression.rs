@@ -232,7 +232,16 @@ impl<'a> Interpreter<'a> {
     }
 
     fn sequence(&mut self, members: &'a [Expr], range: TextRange) -> Value<'a> {
-        let members: Rc<[Value<'a>]> = members.iter().map(|member| self.value(member)).collect();
+        let mut values = Vec::with_capacity(members.len());
+        for member in members {
+            let value = self.value(member);
+            match (member, &value.kind) {
+                // `[*SIZE, 3]`
+                (Expr::Starred(_), Kind::Sequence(inner)) => values.extend(inner.iter().cloned()),
+                _ => values.push(value),
+            }
+        }
+        let members: Rc<[Value<'a>]> = values.into();
         let value = Value::made(Kind::Sequence(Rc::clone(&members)), range);
         for member in members.iter() {
             self.frame.derive(range, member, false);

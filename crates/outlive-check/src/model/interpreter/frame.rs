@@ -104,16 +104,19 @@ impl<'a> Frame<'a> {
         self.derive_with(made, of, is_whole, true);
     }
 
-    fn derive_with(&mut self, made: TextRange, of: &Value<'a>, is_whole: bool, hands_on: bool) {
+    fn derive_with(&mut self, made: TextRange, of: &Value<'a>, is_whole: bool, is_form: bool) {
         let made = ValueId::at(made);
+        // What is computed with gradients off has no history, whatever it is made of.
+        let is_on = self.gradients != Gradients::Off;
         if let Some(of) = of.id
             && of != made
         {
             let edge = Edge {
                 made,
                 of,
-                is_whole,
-                hands_on,
+                is_whole: is_whole && is_on,
+                is_form,
+                hands_on: is_form && is_on,
             };
             self.scope.edges.push(edge);
         }
@@ -123,6 +126,7 @@ impl<'a> Frame<'a> {
                     made,
                     of,
                     is_whole: false,
+                    is_form: false,
                     hands_on: false,
                 };
                 self.scope.edges.push(edge);
@@ -138,6 +142,7 @@ impl<'a> Frame<'a> {
                 made,
                 of: *of,
                 is_whole: false,
+                is_form: true,
                 hands_on: true,
             });
         }
@@ -150,6 +155,7 @@ impl<'a> Frame<'a> {
                 made,
                 of,
                 is_whole: false,
+                is_form: true,
                 hands_on: true,
             });
         }
