@@ -105,7 +105,11 @@ fn problems(source: &Source, tree: &Tree) -> Vec<Problem> {
     let errors = tree.errors().map(|error| Problem {
         range: error.range,
         kind: ProblemKind::Syntax,
-        message: error.message,
+        message: if is_python_2(source.text(), error.range) {
+            "`print` without parentheses is Python 2".to_owned()
+        } else {
+            error.message
+        },
     });
     let mut problems: Vec<Problem> = errors.chain(source.skipped().iter().cloned()).collect();
     if tree.is_too_deep() {
@@ -120,6 +124,18 @@ fn problems(source: &Source, tree: &Tree) -> Vec<Problem> {
     let line = |problem: &Problem| source.line(problem.range.start());
     problems.dedup_by(|one, other| one.kind == ProblemKind::Syntax && line(one) == line(other));
     problems
+}
+
+/// Whether an error is in a line such as `print "done"`.
+fn is_python_2(text: &str, error: TextRange) -> bool {
+    let at = error.start().to_usize();
+    let start = text[..at.min(text.len())]
+        .rfind('\n')
+        .map_or(0, |it| it + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let printed = line.trim_start().strip_prefix("print").unwrap_or_default();
+    let rest = printed.trim_start();
+    printed.len() > rest.len() && !rest.starts_with(['(', '=', '.', ',', ')']) && !rest.is_empty()
 }
 
 /// Whether a text can have findings at all: it names a library that a rule knows, or it suppresses

@@ -131,7 +131,7 @@ fn finding(
         message: format!("The last `{name}`{size} is still there when the loop is done"),
         witness: vec![Note {
             range: next,
-            text: "runs while it is there".to_owned(),
+            text: format!("`{}` runs while `{name}` is still there", file.short(next)),
         }],
         help: format!("Write `del {name}` after the loop, or put the loop into a function"),
         fix: deletion(file, within, name),
