@@ -203,9 +203,15 @@ impl<'a> Interpreter<'a> {
                 .or_else(|| defaults.iter().find(|(it, _)| it == name).map(|it| &it.1))
                 .cloned()
                 .unwrap_or(Value::UNKNOWN);
+            // Who gives a module shows what the parameter is for; who gives something unknown says
+            // nothing against it.
+            let is_module = matches!(value.kind, Kind::Module(_));
             match site.parameters.iter_mut().find(|(it, _)| it == name) {
+                Some((_, old)) if value.is_unknown() && matches!(old.kind, Kind::Module(_)) => {}
                 Some((_, old)) => *old = old.joined(&value),
-                None if is_first && is_telling(&value.kind) => site.parameters.push((name, value)),
+                None if is_first && is_telling(&value.kind) || is_module => {
+                    site.parameters.push((name, value));
+                }
                 None => {}
             }
         }
