@@ -25,6 +25,9 @@ pub(super) struct Frame<'a> {
     pub assigned: Option<&'a Expr>,
     /// Greater than zero in the first round of a loop, in which nothing is written down.
     pub quiet: u32,
+    /// Whether it matters what is made of what: in the rounds of learning only to find what a
+    /// backward pass runs through.
+    pub is_traced: bool,
     /// Whether this way has ended: `return`, `raise`, `break`, `continue`.
     pub has_ended: bool,
     pub scope: Scope<'a>,
@@ -51,6 +54,7 @@ impl<'a> Frame<'a> {
             statement: TextRange::default(),
             assigned: None,
             quiet: 0,
+            is_traced: true,
             has_ended: false,
             scope: Scope::default(),
         }
@@ -105,6 +109,9 @@ impl<'a> Frame<'a> {
     }
 
     fn derive_with(&mut self, made: TextRange, of: &Value<'a>, is_whole: bool, is_form: bool) {
+        if !self.is_traced {
+            return;
+        }
         let made = ValueId::at(made);
         // What is computed with gradients off has no history, whatever it is made of.
         let is_on = self.gradients != Gradients::Off;
@@ -136,7 +143,9 @@ impl<'a> Frame<'a> {
 
     /// Notes that a name that is read may be any of several values.
     pub(super) fn note_others(&mut self, name: &str, value: &Value<'a>) {
-        let Some(made) = value.id else { return };
+        let Some(made) = value.id.filter(|_| self.is_traced) else {
+            return;
+        };
         for of in self.environment.others(name) {
             self.scope.edges.push(Edge {
                 made,
@@ -150,7 +159,8 @@ impl<'a> Frame<'a> {
 
     /// Joins names with those of another way, and notes what may be the one or the other now.
     pub(super) fn join(&mut self, into: &mut Environment<'a>, other: &Environment<'a>) {
-        for (made, of) in into.join(other) {
+        let either = into.join(other);
+        for (made, of) in either.into_iter().filter(|_| self.is_traced) {
             self.scope.edges.push(Edge {
                 made,
                 of,
@@ -170,6 +180,9 @@ impl<'a> Frame<'a> {
 
     /// Notes that a value went out of sight.
     pub(super) fn escape(&mut self, value: &Value<'a>, to: Destination) {
+        if !self.is_traced {
+            return;
+        }
         let members = value.members().iter().filter_map(|member| member.id);
         for value in value.id.into_iter().chain(members) {
             self.scope.escapes.push(Escape { value, to });

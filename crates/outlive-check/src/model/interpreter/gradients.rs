@@ -108,7 +108,7 @@ impl<'a> Interpreter<'a> {
     pub(super) fn switch_gradients(&mut self, is_on: bool) {
         self.frame.gradients = if is_on { Gradients::On } else { Gradients::Off };
         if !is_on && self.frame.function.is_none() {
-            self.gradients_off = true;
+            self.gradients = Gradients::Off;
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Interpreter<'a> {
         let Some(function) = self.declarations.functions.get(id.0) else {
             return Gradients::Unknown;
         };
-        if self.gradients_off {
+        if self.gradients == Gradients::Off {
             return Gradients::Off;
         }
         if let Some(effect) = self.decorated(function.node) {

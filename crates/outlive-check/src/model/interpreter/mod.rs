@@ -2,8 +2,9 @@
 //!
 //! Three rounds. The first runs the module and every function once, and learns what functions
 //! return, what `self` has for attributes, and with what each function is called. The second does
-//! the same with that knowledge, where it may matter. The third writes the facts down: the module first, then functions
-//! after their callers, so that a function knows whether every caller has gradients off.
+//! the same with that knowledge, where it may matter. The third writes the facts down: the module
+//! first, then functions after their callers, so that a function knows whether every caller has
+//! gradients off.
 
 mod allocation;
 mod arithmetic;
@@ -60,9 +61,11 @@ pub(super) struct Interpreter<'a> {
     sites: Vec<Sites<'a>>,
     /// Functions that are being run, against recursion.
     running: Vec<FunctionId>,
-    /// Whether a statement turns gradients off for the whole program.
-    gradients_off: bool,
+    /// Off if a statement turns gradients off for the whole program.
+    gradients: Gradients,
     uses_torch: bool,
+    /// Whether the text speaks of a backward pass.
+    has_backward: bool,
     /// Arrays whose memory is taken only when they are written.
     lazy: FxHashSet<ValueId>,
     /// Whether this is the last round.
@@ -92,8 +95,9 @@ impl<'a> Interpreter<'a> {
             summaries: vec![Summary::default(); functions],
             sites: vec![Sites::default(); functions],
             running: Vec::new(),
-            gradients_off: false,
+            gradients: Gradients::On,
             uses_torch,
+            has_backward: ["backward", "autograd"].iter().any(|it| text.contains(it)),
             lazy: FxHashSet::default(),
             is_writing_down: false,
             asides: 0,
@@ -144,11 +148,8 @@ impl<'a> Interpreter<'a> {
     }
 
     fn run_module(&mut self) -> Scope<'a> {
-        self.frame = Frame::module(if self.gradients_off {
-            Gradients::Off
-        } else {
-            Gradients::On
-        });
+        self.frame = Frame::module(self.gradients);
+        self.frame.is_traced = self.is_writing_down || self.has_backward;
         self.block(self.body);
         let frame = std::mem::take(&mut self.frame);
         self.globals = frame.environment;
@@ -162,6 +163,7 @@ impl<'a> Interpreter<'a> {
             return Scope::default();
         };
         let mut frame = Frame::function(id, function.class, self.entry_gradients(id));
+        frame.is_traced = self.is_writing_down || self.has_backward;
         frame.outer = self.closures.get(&id).cloned();
         for parameter in &function.node.parameters {
             let name = parameter.name().as_str();
