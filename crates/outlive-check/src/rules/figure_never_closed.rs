@@ -181,8 +181,6 @@ fn finding(
     caller: Option<&Call<'_>>,
 ) -> Finding {
     let range = call.node.range();
-    let count = super::repetition::rounds(file, within)
-        .map_or_else(String::new, |it| format!(" {it} times"));
     let mut witness = Vec::new();
     witness.extend(caller.map(|caller| Note {
         range: caller.node.range(),
@@ -197,7 +195,7 @@ fn finding(
         level: Level::Warning,
         range,
         message: format!(
-            "`{}` makes a figure{count} in a loop, and pyplot keeps every one of them",
+            "`{}` makes a figure in a loop, and pyplot keeps every one of them",
             file.short(range)
         ),
         witness,

@@ -189,6 +189,7 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
             } else {
                 Level::Warning
             },
+            keeps_activations: is_retained,
             witness,
             carrier: candidate.part,
             can_detach: if is_before && !is_retained {
@@ -214,7 +215,8 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
         }
         let carrier = self.file.short(candidate.part);
         let mut witness = self.origin(id, &carrier);
-        let level = if let Some(backward) = self.lineage.backward_through(id) {
+        let backward = self.lineage.backward_through(id);
+        let level = if let Some(backward) = backward {
             let text = format!(
                 "a backward pass runs through `{carrier}` and frees the activations, not the nodes of the graph"
             );
@@ -235,6 +237,7 @@ impl<'s, 'a> Judge<'s, '_, 'a> {
             keep,
             region: within.range,
             level,
+            keeps_activations: backward.is_none(),
             witness,
             carrier: candidate.part,
             can_detach: Applicability::Unsafe,

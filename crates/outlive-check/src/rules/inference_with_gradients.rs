@@ -1,6 +1,6 @@
 //! An evaluation loop runs with gradients on.
 
-use crate::front::ast::{Stmt, StmtFor};
+use crate::front::ast::{Expr, Stmt, StmtFor};
 use crate::front::{Ranged, TextRange, TextSize};
 use crate::model::facts::{Call, Gradients, Loop, LoopKind, Scope};
 use crate::model::lineage::Lineage;
@@ -38,7 +38,7 @@ fn find(file: &File<'_>, found: &mut Vec<Finding>) {
 
 fn finding(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> Option<Finding> {
     let is_on = matches!(within.gradients, Gradients::On | Gradients::Open);
-    if !is_on || within.kind != LoopKind::For || is_no_data(file, within) {
+    if !is_on || within.kind != LoopKind::For || is_no_data(file, scope, within) {
         return None;
     }
     if !evaluation::is_evaluation(file, scope, within)
@@ -125,9 +125,12 @@ fn runs_model(file: &File<'_>, call: &Call<'_>) -> bool {
 }
 
 /// A few rounds, or rounds that are only counted: what is generated step by step is no data.
-fn is_no_data(file: &File<'_>, within: &Loop<'_>) -> bool {
+fn is_no_data(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> bool {
     let body = TextRange::new(within.header.end(), within.range.end());
     let is_used = |name: &&str| {
+        if *name == "_" {
+            return false;
+        }
         let words = file
             .slice(body)
             .split(|it: char| !it.is_alphanumeric() && it != '_');
@@ -143,7 +146,24 @@ fn is_no_data(file: &File<'_>, within: &Loop<'_>) -> bool {
         .over_text
         .iter()
         .any(|it| is_part(super::last_name(it)));
-    is_counted || within.rounds.is_some_and(|rounds| rounds <= 10) || is_over_parts
+    is_counted
+        || is_over_text(file, scope, within)
+        || within.rounds.is_some_and(|rounds| rounds <= 10)
+        || is_over_parts
+}
+
+/// `for ch in prompt` where the prompt is a text unless the caller gives another.
+fn is_over_text(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> bool {
+    let over = within.over_text.iter().filter_map(|it| it.as_name_expr());
+    let parameters = || {
+        let function = file.function(scope).into_iter();
+        function.flat_map(|it| it.node.parameters.iter())
+    };
+    let is_text = |name: &str| {
+        let mut named = parameters().filter(|it| it.name().as_str() == name);
+        named.any(|it| it.default().is_some_and(Expr::is_string_literal_expr))
+    };
+    over.into_iter().any(|name| is_text(name.id.as_str()))
 }
 
 fn is_part(name: &str) -> bool {

@@ -12,8 +12,10 @@ pub(super) struct KeptHistory<'s, 'a> {
     pub keep: &'s Keep<'a>,
     /// The loop, or the method that is called again and again, in which it grows.
     pub region: TextRange,
-    /// Whether the activations are kept too.
+    /// How bad it is.
     pub level: Level,
+    /// Whether the activations are kept too, and not only the nodes of the graph.
+    pub keeps_activations: bool,
     /// Why that is sure.
     pub witness: Vec<Note>,
     /// The part of the kept expression that carries the history.
@@ -26,18 +28,12 @@ impl KeptHistory<'_, '_> {
     /// What the keeper holds on to, and what that was measured to cost.
     pub(super) fn price(&self, file: &File<'_>) -> String {
         let carrier = file.short(self.carrier);
-        match self.level {
-            Level::Error => {
-                format!(
-                    "keeps all activations behind every `{carrier}`: 13 to 54 MB a round in our measurements"
-                )
-            }
-            _ => {
-                format!(
-                    "keeps the graph behind every `{carrier}`: 5 to 131 KB a round in our measurements"
-                )
-            }
-        }
+        let (what, cost) = if self.keeps_activations {
+            ("all activations", "13 to 54 MB")
+        } else {
+            ("the graph", "5 to 131 KB")
+        };
+        format!("keeps {what} behind every `{carrier}`: {cost} a round in our measurements")
     }
 
     /// `loss.detach()` in place of `loss`.

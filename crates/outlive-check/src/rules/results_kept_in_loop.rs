@@ -163,7 +163,11 @@ fn decoded(
             .calls
             .iter()
             .find(|it| ValueId::at(it.node.range()) == value);
-        made.is_some_and(|call| !is_reader(call) && !keeps_size(call.name))
+        let text = file.slice(value.range());
+        let is_fact = [".shape", ".size", ".ndim", ".dtype"]
+            .iter()
+            .any(|it| text.ends_with(it));
+        is_fact || made.is_some_and(|call| !is_reader(call) && !keeps_size(call.name))
     };
     let whole = Lineage::new(scope).ancestors(id, is_less);
     let read = scope.calls.iter().find(|call| {

@@ -32,7 +32,7 @@ fn finding(file: &File<'_>, kept: &KeptHistory<'_, '_>) -> Finding {
         How::Comprehended => "The list".to_owned(),
         _ => format!("`{}`", file.short(kept.keep.keeper)),
     };
-    let help = if kept.level == Level::Error {
+    let help = if kept.keeps_activations {
         let detached = detached(&carrier);
         format!("Run the loop under `torch.inference_mode()`, or keep `{detached}.cpu()`")
     } else {

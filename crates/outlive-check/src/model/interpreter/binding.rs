@@ -244,7 +244,8 @@ fn part_of<'a>(value: &Value<'a>, target: &Expr) -> Kind<'a> {
     };
     match &value.kind {
         Kind::Tensor(tensor) if tensor.history == History::Carried => {
-            if library::is_output_name(name) {
+            // A prediction may be the number of a class.
+            if library::is_output_name(name) && !name.contains("pred") {
                 Kind::Tensor(tensor.clone())
             } else {
                 Kind::Unknown

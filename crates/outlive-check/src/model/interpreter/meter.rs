@@ -6,7 +6,7 @@
 use crate::front::ast::{self, Expr, Operator, Stmt, StmtFunctionDef};
 use crate::model::blocks;
 use crate::model::facts::{How, Key};
-use crate::model::value::{Arguments, FunctionId, Value};
+use crate::model::value::{Arguments, ClassId, FunctionId, Value};
 
 use super::Interpreter;
 use super::binding::is_scaled;
@@ -30,7 +30,19 @@ impl<'a> Interpreter<'a> {
         ) else {
             return;
         };
-        for (position, name) in kept_parameters(function.node) {
+        let Some(class) = function.class else {
+            return;
+        };
+        let kept = kept_parameters(function.node);
+        for Kept {
+            position,
+            name,
+            attribute,
+        } in kept
+        {
+            if self.is_let_go(class, method, attribute) {
+                continue;
+            }
             let positional = node.arguments.args.get(position);
             let keyword = node.arguments.find_keyword(name).map(|it| &it.value);
             let value = arguments.get(position, name);
@@ -46,11 +58,37 @@ impl<'a> Interpreter<'a> {
             }
         }
     }
+
+    /// Whether another method lets go of what an attribute holds. Of `reset` it is seen who calls it.
+    fn is_let_go(&self, class: ClassId, keeper: FunctionId, attribute: &str) -> bool {
+        let class = self.declarations.classes.get(class.0);
+        let methods = class.into_iter().flat_map(|class| &class.methods);
+        let functions = methods
+            .filter(|it| **it != keeper)
+            .filter_map(|it| self.declarations.functions.get(it.0));
+        let mut others = functions.map(|it| it.node).filter(|it| {
+            let name = it.name.as_str();
+            name != "__init__" && !name.contains("reset")
+        });
+        others.any(|node| {
+            let object = node.parameters.iter().next().map(|it| it.name().as_str());
+            object.is_some_and(|name| {
+                let attribute = Some(attribute);
+                lets_go(&node.body, Key { name, attribute })
+            })
+        })
+    }
 }
 
-/// The parameters that a method adds to an attribute of its object as they are, and their place
-/// behind `self`.
-fn kept_parameters(node: &StmtFunctionDef) -> Vec<(usize, &str)> {
+/// A parameter that a method adds to an attribute of its object as it is.
+struct Kept<'a> {
+    /// Its place behind `self`.
+    position: usize,
+    name: &'a str,
+    attribute: &'a str,
+}
+
+fn kept_parameters(node: &StmtFunctionDef) -> Vec<Kept<'_>> {
     let names: Vec<&str> = node
         .parameters
         .iter()
@@ -59,36 +97,56 @@ fn kept_parameters(node: &StmtFunctionDef) -> Vec<(usize, &str)> {
     let Some((object, names)) = names.split_first() else {
         return Vec::new();
     };
-    let is_kept = |name: &str| {
-        node.body.iter().any(|it| keeps(it, object, name)) && !is_bound(&node.body, name)
-    };
     let places = names.iter().copied().enumerate();
-    places.filter(|(_, name)| is_kept(name)).collect()
+    let kept = places.filter_map(|(position, name)| {
+        let attribute = node.body.iter().find_map(|it| keeper(it, object, name))?;
+        let kept = Kept {
+            position,
+            name,
+            attribute,
+        };
+        (!is_bound(&node.body, name)).then_some(kept)
+    });
+    kept.collect()
 }
 
-/// `self.sum += value * n`, `self.all.append(value)`.
-fn keeps(statement: &Stmt, object: &str, name: &str) -> bool {
-    let is_own = |target: &Expr| {
-        Key::of(target).is_some_and(|key| key.name == object && key.attribute.is_some())
-    };
+/// The attribute of `self.sum += value * n` and `self.all.append(value)`.
+fn keeper<'a>(statement: &'a Stmt, object: &str, name: &str) -> Option<&'a str> {
+    let own = |target: &'a Expr| Key::of(target).filter(|key| key.name == object)?.attribute;
     match statement {
         Stmt::AugAssign(node) => {
-            node.op == Operator::Add
-                && is_own(&node.target)
-                && is_scaled(&node.value, Key::name(name))
+            let is_sum = node.op == Operator::Add && is_scaled(&node.value, Key::name(name));
+            own(&node.target).filter(|_| is_sum)
         }
-        Stmt::Expr(node) => match node.value.as_ref() {
-            Expr::Call(call) => match (call.func.as_ref(), &*call.arguments.args) {
-                (Expr::Attribute(callee), [kept]) => {
-                    let is_append = callee.attr.as_str() == "append";
-                    is_append && is_own(&callee.value) && Key::of(kept) == Some(Key::name(name))
-                }
-                _ => false,
-            },
-            _ => false,
-        },
-        _ => false,
+        Stmt::Expr(node) => {
+            let call = node.value.as_call_expr()?;
+            let callee = call.func.as_attribute_expr()?;
+            let [kept] = &*call.arguments.args else {
+                return None;
+            };
+            let is_append = callee.attr.as_str() == "append";
+            let is_it = Key::of(kept) == Some(Key::name(name));
+            own(&callee.value).filter(|_| is_append && is_it)
+        }
+        _ => None,
     }
+}
+
+/// Whether something in a body sets this anew or empties it.
+fn lets_go(body: &[Stmt], key: Key<'_>) -> bool {
+    body.iter().any(|statement| match statement {
+        Stmt::Assign(node) => node.targets.iter().any(|it| Key::of(it) == Some(key)),
+        Stmt::Delete(_) => true,
+        Stmt::Expr(node) => {
+            let call = node.value.as_call_expr();
+            let callee = call.and_then(|call| call.func.as_attribute_expr());
+            callee.is_some_and(|callee| {
+                let name = callee.attr.as_str();
+                Key::of(&callee.value) == Some(key) && matches!(name, "clear" | "pop" | "popleft")
+            })
+        }
+        other => blocks(other).into_iter().any(|block| lets_go(block, key)),
+    })
 }
 
 /// Whether a name is bound anew somewhere in a body: it may be a number from then on.
