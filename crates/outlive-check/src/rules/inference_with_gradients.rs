@@ -4,7 +4,7 @@ use crate::front::ast::{Expr, Stmt, StmtFor};
 use crate::front::{Ranged, TextRange, TextSize};
 use crate::model::facts::{Call, Gradients, Loop, LoopKind, Scope};
 use crate::model::lineage::Lineage;
-use crate::model::value::{ModuleRole, Value, ValueId};
+use crate::model::value::{Kind, ModuleRole, Value, ValueId};
 use crate::model::{File, blocks};
 use crate::{Applicability, Edit, Finding, Fix, Level, Note, Rule};
 
@@ -103,9 +103,15 @@ fn model_called<'a>(
         is_on
             && !call.context.is_deferred
             && within.range.contains_range(call.node.range())
-            && (call.is_of_module(ModuleRole::Layer) || runs_model(file, call))
+            && (call.is_of_module(ModuleRole::Layer) || is_forward(call) || runs_model(file, call))
     })?;
     Some((call.node.range(), file.short(call.node.func.as_ref())))
+}
+
+/// `self.forward(x)`.
+fn is_forward(call: &Call<'_>) -> bool {
+    let receiver = call.receiver.as_ref().map(|it| &it.kind);
+    call.name == "forward" && matches!(receiver, Some(Kind::Module(_)))
 }
 
 /// Whether a function of the file is called that runs a model, and has gradients on.
@@ -185,6 +191,7 @@ fn uses_gradients(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
                 | "perturb"
                 | "attribute"
                 | "register_hook"
+                | "zero_grad"
         );
         // Before torch 0.4 this switched gradients off.
         let is_volatile = call.arguments.named("volatile").is_some();

@@ -135,6 +135,7 @@ impl<'a> Interpreter<'a> {
             Some(Family::LightningModule) if LIGHTNING_EVALUATION.contains(&name) => {
                 return Gradients::Off;
             }
+            Some(Family::TorchModule) if switches_to_evaluation(function.node) => {}
             Some(Family::TorchModule | Family::LightningModule) => return Gradients::Unknown,
             _ => {}
         }
@@ -168,6 +169,16 @@ impl<'a> Interpreter<'a> {
         }
         unsure
     }
+}
+
+/// Whether a method of a module says `self.eval()`: it is no part of a forward pass.
+fn switches_to_evaluation(node: &StmtFunctionDef) -> bool {
+    node.body.iter().any(|statement| {
+        let expression = statement.as_expr_stmt();
+        let call = expression.and_then(|it| it.value.as_call_expr());
+        let callee = call.and_then(|it| it.func.as_attribute_expr());
+        callee.is_some_and(|it| it.attr.as_str() == "eval")
+    })
 }
 
 fn unsure(now: Gradients) -> Gradients {
