@@ -191,12 +191,14 @@ fn uses_gradients(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
                 | "perturb"
                 | "attribute"
                 | "register_hook"
-                | "zero_grad"
         );
         // Before torch 0.4 this switched gradients off.
         let is_volatile = call.arguments.named("volatile").is_some();
+        // Of an optimizer it is often left over from the training loop.
+        let receiver = call.receiver.as_ref().map(|it| &it.kind);
+        let is_cleared = call.name == "zero_grad" && matches!(receiver, Some(Kind::Module(_)));
         let is_within = within.range.contains_range(call.statement);
-        is_within && (named || is_volatile) || call.name == "enable_grad"
+        is_within && (named || is_volatile || is_cleared) || call.name == "enable_grad"
     })
 }
 
