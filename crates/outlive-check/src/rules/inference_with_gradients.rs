@@ -79,6 +79,7 @@ fn finding(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> Option<Find
                 .to_owned(),
         });
     }
+    witness.sort_by_key(|note| note.range.start());
     Some(Finding {
         rule: &RULE,
         level: Level::Warning,
