@@ -217,7 +217,8 @@ fn level(file: &File<'_>, scope: &Scope<'_>, growth: &Growth<'_, '_>) -> Level {
         calls.any(|call| within.range.contains_range(call.node.range()) && is_reader(call))
     };
     let is_many = all.any(|it| {
-        is_over_data(it) || rounds_of(file, std::iter::once(it)).is_some() || is_over_much(it)
+        let rounds = rounds_of(file, std::iter::once(it));
+        is_over_data(it) || rounds.is_some_and(|rounds| rounds >= FEW) || is_over_much(it)
     });
     let is_table = growth.library == "pandas" && !is_over_few(within);
     if is_table || is_many || is_read() {

@@ -43,7 +43,7 @@ fn finding(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> Option<Find
     }
     if !evaluation::is_evaluation(file, scope, within)
         || uses_gradients(scope, within)
-        || is_frozen(scope, within)
+        || is_frozen(file, scope, within)
     {
         return None;
     }
@@ -203,8 +203,12 @@ fn uses_gradients(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
     })
 }
 
-/// Whether the weights were told before that they need no gradients: nothing is recorded then.
-fn is_frozen(scope: &Scope<'_>, within: &Loop<'_>) -> bool {
+/// Whether the weights were told before that they need no gradients: nothing is recorded then. Where
+/// something is trained, only a part of them is frozen.
+fn is_frozen(file: &File<'_>, scope: &Scope<'_>, within: &Loop<'_>) -> bool {
+    if file.scopes.iter().any(|it| !it.backwards.is_empty()) {
+        return false;
+    }
     let is_before = |range: TextRange| range.start() < within.range.start();
     let is_no = |value: &Value<'_>| value.as_bool() == Some(false);
     let is_told = scope.calls.iter().any(|call| {

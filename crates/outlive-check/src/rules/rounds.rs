@@ -80,11 +80,17 @@ fn folds(one: &Loop<'_>) -> Option<u64> {
 
 /// Whether a loop runs over the folds of a cross-validation.
 pub(super) fn is_over_folds(one: &Loop<'_>) -> bool {
-    let is_fold = |name: &str| name.to_ascii_lowercase().contains("fold");
+    let is_fold = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.contains("fold") && !name.contains("folder")
+    };
+    // Unlike that of a text it is given data.
     let is_split = one.over_text.iter().any(|over| {
         let call = over.as_call_expr();
+        let first = call.and_then(|call| call.arguments.args.first());
         let callee = call.and_then(|call| call.func.as_attribute_expr());
-        callee.is_some_and(|callee| callee.attr.as_str() == "split")
+        first.is_some_and(|first| !first.is_literal_expr())
+            && callee.is_some_and(|callee| callee.attr.as_str() == "split")
     });
     let mut over = one.over_text.iter().map(|over| super::last_name(over));
     is_split || one.targets.iter().any(|it| is_fold(it)) || over.any(is_fold)
