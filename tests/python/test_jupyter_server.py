@@ -271,7 +271,7 @@ def test_a_restarted_kernel_is_guarded_again(server):
             await events.verdict()
             # The server starts it again by itself, and tells its front ends.
             await notebook.restarting()
-            [_, _, after] = (await notebook.run(ASK)).split(maxsplit=2)
+            [_, _, after] = (await notebook.run_again(ASK)).split(maxsplit=2)
             return before, after
 
     before, after = asyncio.run(kill_and_ask())

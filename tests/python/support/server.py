@@ -10,7 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 import uuid
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from tornado.websocket import websocket_connect
 
@@ -195,6 +195,13 @@ class Notebook:
     async def run(self, code):
         """Runs a cell; gives what it printed."""
         return "".join([text async for text in self.told(self.send(code))])
+
+    async def run_again(self, code):
+        """The same until there is an answer: what is sent while a kernel starts may be lost."""
+        for _ in range(5):
+            with suppress(asyncio.TimeoutError):
+                return await asyncio.wait_for(self.run(code), PATIENCE_SECONDS / 4)
+        raise TimeoutError(code)
 
     async def restarting(self):
         """Waits until the server says that it starts the kernel again."""

@@ -149,6 +149,9 @@ unsafe extern "C" fn raise_in_main(_: *mut c_void) -> c_int {
     let Some(functions) = functions.filter(|_| IS_WANTED.swap(false, SeqCst)) else {
         return 0;
     };
+    // One stop is enough: a second would strike in the `__init__` of the first, and the place where
+    // that was raised would be lost.
+    withdraw_raised();
     // SAFETY: the C API keeps this signature.
     let set: unsafe extern "C" fn(Object) = unsafe { transmute(functions.set_error) };
     // SAFETY: a pending call has the GIL; the class lives as long as the interpreter.
@@ -170,6 +173,9 @@ pub fn raise_in(thread: u64) -> bool {
     let raised = unsafe { raise(thread, class(functions)) == 1 };
     if raised {
         RAISED_IN.store(thread, SeqCst);
+        if thread == main_thread() {
+            withdraw();
+        }
     }
     raised
 }
