@@ -9,7 +9,7 @@ pub use ruff_python_ast as ast;
 pub use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{ModModule, Stmt};
+use ruff_python_ast::{Expr, ModModule, Stmt};
 use ruff_python_parser::{Mode, ParseOptions, Parsed};
 
 use crate::quoted::visible;
@@ -118,4 +118,15 @@ pub(crate) fn is_python(text: &str) -> bool {
     let whole = [TextRange::up_to(TextSize::of(text))];
     let parsed = ruff_python_parser::parse_cells_unchecked(text, whole, &options);
     depth::shallow(parsed, is_measured).is_some_and(|parsed| parsed.errors().is_empty())
+}
+
+/// The last name of an expression: `model` in `self.model`.
+pub(crate) fn last_name(expression: &Expr) -> &str {
+    match expression {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(attribute) => attribute.attr.as_str(),
+        Expr::Call(call) => last_name(&call.func),
+        Expr::Subscript(subscript) => last_name(&subscript.value),
+        _ => "",
+    }
 }

@@ -155,7 +155,7 @@ fn is_application(path: &str) -> bool {
 }
 
 /// Whether the last name of a path is that of a class.
-fn is_class(path: &str) -> bool {
+pub fn is_class(path: &str) -> bool {
     let name = path.rsplit('.').next().unwrap_or(path);
     name.starts_with(|first: char| first.is_ascii_uppercase())
 }

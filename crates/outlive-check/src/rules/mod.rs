@@ -2,7 +2,7 @@
 //! `tests/cases` have one name.
 
 use crate::Rule;
-use crate::front::ast::Expr;
+use crate::front::last_name;
 
 mod autotune_in_container;
 mod dataset;
@@ -88,14 +88,3 @@ pub static ALL: &[&Rule] = &[
     &uneven_padding_in_replicas::RULE,
     &unused_suppression::RULE,
 ];
-
-/// The last name of an expression: `model` in `self.model`.
-fn last_name(expression: &Expr) -> &str {
-    match expression {
-        Expr::Name(name) => name.id.as_str(),
-        Expr::Attribute(attribute) => attribute.attr.as_str(),
-        Expr::Call(call) => last_name(&call.func),
-        Expr::Subscript(subscript) => last_name(&subscript.value),
-        _ => "",
-    }
-}

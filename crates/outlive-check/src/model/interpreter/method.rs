@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::front::ast::{self, Expr};
+use crate::front::last_name;
 use crate::model::facts::{How, Key};
 use crate::model::library::{self, TF_DATASET, TF_DATASET_METHODS};
 use crate::model::size;
@@ -167,11 +168,8 @@ impl<'a> Interpreter<'a> {
         };
         let mut calls = self.frame.scope.calls.iter();
         calls.any(|call| {
-            let name = call
-                .path
-                .as_deref()
-                .and_then(|path| path.rsplit('.').next());
-            range_of(call.node) == id.range() && name.is_some_and(starts_with_capital)
+            let is_class = call.path.as_deref().is_some_and(library::is_class);
+            range_of(call.node) == id.range() && is_class
         })
     }
 
@@ -334,19 +332,4 @@ fn array_method<'a>(
     let extent = size::of_method(array.extent.as_deref(), name, arguments).map(Rc::new);
     let library = array.library;
     Value::made(Kind::Array(Array { library, extent }), range_of(node))
-}
-
-/// The last name of an expression: `model` in `self.model`.
-pub(super) fn last_name(expression: &Expr) -> &str {
-    match expression {
-        Expr::Name(name) => name.id.as_str(),
-        Expr::Attribute(attribute) => attribute.attr.as_str(),
-        Expr::Call(call) => last_name(&call.func),
-        Expr::Subscript(subscript) => last_name(&subscript.value),
-        _ => "",
-    }
-}
-
-fn starts_with_capital(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_uppercase())
 }
