@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::step;
+use crate::turbo::Turbo;
 use crate::workspace::{cargo, target_directory};
 
 /// File name of the hook library, the same in `target/release` and in the wheel.
@@ -33,7 +34,10 @@ pub(crate) fn main() -> Result<()> {
 
 /// Builds both in release form.
 pub(crate) fn build() -> Result<Products> {
-    step::run(cargo().args(["build", "--release", "--package", "outlive"]))?;
+    let mut command = cargo();
+    command.args(["build", "--release", "--package", "outlive"]);
+    Turbo::ensure().apply(&mut command, &["outlive"]);
+    step::run(&mut command)?;
     // Its own profile and a crate type of its own: as a cdylib with `preload` it defines `malloc`,
     // which no test binary and no tool must ever link.
     step::run(cargo().args([

@@ -9,6 +9,7 @@
 
 mod bench;
 mod build;
+mod debian;
 mod demo;
 mod fuzz;
 mod install;
@@ -16,6 +17,7 @@ mod python;
 mod step;
 mod test;
 mod tidy;
+mod turbo;
 mod wheel;
 mod workspace;
 

@@ -13,8 +13,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::packages::is_root;
 use crate::build::{HOOK_NAME, Products};
+use crate::debian::is_root;
 use crate::step;
 use crate::workspace::cache_directory;
 

@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::python::Environment;
 use crate::step::{self, Steps};
+use crate::turbo::Turbo;
 use crate::wheel::Wheel;
 use crate::workspace::{cache_directory, cargo, root};
 use crate::{build, tidy, wheel};
@@ -45,19 +46,18 @@ fn rust_checks(steps: &mut Steps) -> Result<()> {
         step::run(cargo().args(["fmt", "--all", "--check"]))
     })?;
     steps.step("tidy", tidy::main)?;
+    let turbo = Turbo::ensure();
     steps.step("clippy", || {
-        step::run(cargo().args([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]))
+        clippy(&["--workspace"], Some(&turbo))?;
+        clippy(&["--package", "outlive-data"], None)
     })?;
     // Tests of the command line tool run the real library against real processes.
     steps.step("build", || build::build().map(drop))?;
-    steps.step("rust tests", rust_tests)?;
+    steps.step("rust tests", || {
+        rust_tests(&["--workspace"], Some(&turbo))?;
+        // The decoder that takes over where libjpeg-turbo cannot be built.
+        rust_tests(&["--package", "outlive-data"], None)
+    })?;
     steps.step("doc tests", || {
         step::run(cargo().args(["test", "--quiet", "--workspace", "--doc"]))
     })?;
@@ -68,13 +68,31 @@ fn rust_checks(steps: &mut Steps) -> Result<()> {
     })
 }
 
-/// One process a test where nextest is installed, which keeps tests that signal apart.
-fn rust_tests() -> Result<()> {
-    if step::succeeds(cargo().args(["nextest", "--version"])) {
-        step::run(cargo().args(["nextest", "run", "--workspace"]))
-    } else {
-        step::run(cargo().args(["test", "--workspace", "--lib", "--bins", "--tests"]))
+/// The packages that may be built with libjpeg-turbo.
+const WITH_TURBO: [&str; 2] = ["outlive", "outlive-python"];
+
+fn clippy(packages: &[&str], turbo: Option<&Turbo>) -> Result<()> {
+    let mut command = cargo();
+    command.arg("clippy").args(packages).arg("--all-targets");
+    if let Some(turbo) = turbo {
+        turbo.apply(&mut command, &WITH_TURBO);
     }
+    step::run(command.args(["--", "-D", "warnings"]))
+}
+
+/// One process a test where nextest is installed, which keeps tests that signal apart.
+fn rust_tests(packages: &[&str], turbo: Option<&Turbo>) -> Result<()> {
+    let mut command = cargo();
+    if step::succeeds(cargo().args(["nextest", "--version"])) {
+        command.args(["nextest", "run"]).args(packages);
+    } else {
+        command.arg("test").args(packages);
+        command.args(["--lib", "--bins", "--tests"]);
+    }
+    if let Some(turbo) = turbo {
+        turbo.apply(&mut command, &WITH_TURBO);
+    }
+    step::run(&mut command)
 }
 
 fn packaging_checks(steps: &mut Steps) -> Result<Wheel> {

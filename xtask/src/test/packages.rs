@@ -1,9 +1,6 @@
 //! Debian packages that some tests run against. Installed when missing, if we may; said if not.
 
-use std::path::Path;
-use std::process::Command;
-
-use crate::step;
+use crate::debian;
 
 /// Package, and what the tests want it for.
 const WANTED: [(&str, &str); 7] = [
@@ -20,26 +17,21 @@ const WANTED: [(&str, &str); 7] = [
 pub(super) fn ensure() {
     let missing: Vec<(&str, &str)> = WANTED
         .into_iter()
-        .filter(|(package, _)| !is_installed(package))
+        .filter(|(package, _)| !debian::is_installed(package))
         .collect();
     if missing.is_empty() {
         println!("    all {} packages are installed", WANTED.len());
         return;
     }
-    if !is_root() || !Path::new("/usr/bin/apt-get").exists() {
+    if !debian::can_install() {
         for (package, purpose) in missing {
             println!("    {package} is missing (for {purpose})");
         }
         println!("    hint: run as root on Debian to have them installed");
         return;
     }
-    step::succeeds(apt().arg("update"));
-    for (package, purpose) in missing {
-        let installed = step::succeeds(
-            apt()
-                .args(["install", "--yes", "--no-install-recommends"])
-                .arg(package),
-        );
+    let names: Vec<&str> = missing.iter().map(|(package, _)| *package).collect();
+    for ((package, installed), (_, purpose)) in debian::install(&names).into_iter().zip(missing) {
         let outcome = if installed {
             "installed"
         } else {
@@ -47,23 +39,4 @@ pub(super) fn ensure() {
         };
         println!("    {package} {outcome} (for {purpose})");
     }
-}
-
-/// Whether we may install packages and enter other roots.
-pub(super) fn is_root() -> bool {
-    step::output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0")
-}
-
-fn is_installed(package: &str) -> bool {
-    let mut query = Command::new("dpkg-query");
-    query.args(["--show", "--showformat=${db:Status-Status}", package]);
-    step::output(&mut query).is_ok_and(|status| status == "installed")
-}
-
-fn apt() -> Command {
-    let mut command = Command::new("apt-get");
-    command
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .args(["--quiet", "--quiet"]);
-    command
 }

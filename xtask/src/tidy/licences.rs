@@ -6,12 +6,13 @@ use super::Problem;
 use super::metadata;
 use super::tree::Tree;
 
-const ALLOWED: [&str; 10] = [
+const ALLOWED: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    "IJG",
     "ISC",
     "MIT",
     "Unicode-3.0",

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::build::{self, HOOK_NAME};
 use crate::python::Environment;
 use crate::step;
+use crate::turbo::Turbo;
 use crate::workspace::{cache_directory, root};
 
 /// A wheel that was built and looked into.
@@ -67,22 +68,25 @@ fn run_maturin(tools: &Environment, tag: &str, out: &Path) -> Result<PathBuf> {
     if out.exists() {
         fs::remove_dir_all(out).with_context(|| format!("Cannot clear `{}`", out.display()))?;
     }
+    let mut command = tools.program("maturin");
+    let words = [
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--compatibility",
+        tag,
+    ];
+    command
+        .current_dir(root())
+        .args(words)
+        .arg("--out")
+        .arg(out);
+    // Features named here stand in place of those of `pyproject.toml`.
+    command.args(["--features", "extension-module"]);
+    Turbo::ensure().apply(&mut command, &["outlive-python"]);
     // Its chatter is of interest only when it fails.
-    step::output(
-        tools
-            .program("maturin")
-            .current_dir(root())
-            .args([
-                "build",
-                "--quiet",
-                "--release",
-                "--locked",
-                "--compatibility",
-                tag,
-                "--out",
-            ])
-            .arg(out),
-    )?;
+    step::output(&mut command)?;
     let wheels: Vec<PathBuf> = fs::read_dir(out)?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "whl"))

@@ -1,0 +1,95 @@
+//! The formats that few data sets use, through the `image` crate and within a limit.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
+
+use super::png::blend;
+use super::{DecodeError, Format, Stored, ico, tiff};
+use crate::orientation::Orientation;
+use crate::picture::{Colour, Picture};
+
+/// Decodes at full size, if that takes no more than `limit` bytes, the file included.
+pub(super) fn decode(
+    file: &[u8],
+    kind: ImageFormat,
+    ground: Colour,
+    limit: u64,
+) -> Result<(Stored, Picture), DecodeError> {
+    let opened = (file.len() as u64).saturating_add(match kind {
+        ImageFormat::Ico => return ico::decode(file, ground, limit),
+        ImageFormat::Tiff => tiff::numbers(file),
+        _ => 0,
+    });
+    within(opened, limit)?;
+    decode_here(file, kind, ground, limit)
+}
+
+/// Refuses what needs more than there is.
+pub(super) fn within(needed: u64, limit: u64) -> Result<(), DecodeError> {
+    if needed > limit {
+        return Err(DecodeError::OverBudget {
+            needed,
+            budget: limit,
+        });
+    }
+    Ok(())
+}
+
+/// The same for a file that is cheap to open.
+pub(super) fn decode_here(
+    file: &[u8],
+    kind: ImageFormat,
+    ground: Colour,
+    limit: u64,
+) -> Result<(Stored, Picture), DecodeError> {
+    let format = Format::Other(kind);
+    let broken = |error| from_image(error, format);
+    let reader = ImageReader::with_format(Cursor::new(file), kind);
+    let mut decoder = reader.into_decoder().map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    // What the decoder fills, four values a pixel made of it, and three of these.
+    let pixels = u64::from(width).saturating_mul(u64::from(height));
+    let needed = decoder
+        .total_bytes()
+        .saturating_mul(2)
+        .saturating_add(pixels.saturating_mul(7))
+        .saturating_add(file.len() as u64);
+    within(needed, limit)?;
+    let mut limits = Limits::no_limits();
+    // The rest is what is made of the pixels afterwards.
+    limits.max_alloc = Some(limit.saturating_sub(file.len() as u64));
+    decoder.set_limits(limits).map_err(broken)?;
+    let tag = decoder
+        .orientation()
+        .unwrap_or(image::metadata::Orientation::NoTransforms);
+    let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
+    let stored = Stored {
+        size: (width, height),
+        orientation: Orientation::from_tag(tag),
+    };
+    let picture = on_ground(picture, ground).ok_or(DecodeError::Empty { format })?;
+    Ok((stored, picture))
+}
+
+fn on_ground(picture: DynamicImage, ground: Colour) -> Option<Picture> {
+    let (width, height) = (picture.width(), picture.height());
+    if !picture.color().has_alpha() {
+        return Picture::new(width, height, picture.into_rgb8().into_raw());
+    }
+    let four = picture.into_rgba8().into_raw();
+    let mut pixels = vec![0; four.len() / 4 * 3];
+    for (pixel, from) in pixels.chunks_exact_mut(3).zip(four.chunks_exact(4)) {
+        blend(pixel, from, ground);
+    }
+    Picture::new(width, height, pixels)
+}
+
+fn from_image(error: ImageError, format: Format) -> DecodeError {
+    match error {
+        ImageError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            DecodeError::CutOff { format }
+        }
+        other => DecodeError::broken(format, other),
+    }
+}

@@ -1,0 +1,85 @@
+//! What is needed to go on with a sheet: a small file beside it, written again after every row of
+//! cells, so that a kill at any time loses one row at most.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use super::png::Point;
+use crate::grid::own_file::{self, RESUME, beside};
+
+/// The file beside the sheet.
+#[derive(Debug)]
+pub(super) struct Record {
+    path: PathBuf,
+    what: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    what: String,
+    point: Point,
+}
+
+const VERSION: u32 = 1;
+
+impl Record {
+    /// For the sheet at `output`. `what` says which sheet it is: the caller's fingerprint, and all
+    /// that decides about its bytes.
+    pub(super) fn new(output: &Path, what: String) -> Self {
+        Self {
+            path: beside(output, RESUME),
+            what,
+        }
+    }
+
+    /// Where the sheet can be continued, if the record is of the same sheet.
+    pub(super) fn read(&self) -> Option<Point> {
+        if !own_file::is_plain(&self.path) {
+            return None;
+        }
+        let content: Content = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        (content.version == VERSION && content.what == self.what).then_some(content.point)
+    }
+
+    /// Whether `file` is the one that the record speaks of.
+    pub(super) fn fits(point: &Point, file: &Path) -> bool {
+        own_file::is_plain(file) && last_check(point, file).is_ok_and(|check| check == point.check)
+    }
+
+    /// Replaces the record in one step.
+    pub(super) fn write(&self, point: Point) -> io::Result<()> {
+        let content = Content {
+            version: VERSION,
+            what: self.what.clone(),
+            point,
+        };
+        let new = beside(&self.path, ".new");
+        let (mut file, _claim) = own_file::create(&new)?;
+        file.write_all(&serde_json::to_vec(&content)?)?;
+        fs::rename(&new, &self.path)
+    }
+
+    /// Takes the record away.
+    pub(super) fn remove(&self) {
+        // One that is not there need not go; one that stays fits no later sheet.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(beside(&self.path, ".new"));
+    }
+}
+
+/// The checksum that ends the file at the point.
+fn last_check(point: &Point, file: &Path) -> io::Result<u32> {
+    let mut file = fs::File::open(file)?;
+    let at = point
+        .offset
+        .checked_sub(4)
+        .ok_or(io::ErrorKind::InvalidData)?;
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = [0; 4];
+    file.read_exact(&mut bytes)?;
+    Ok(u32::from_be_bytes(bytes))
+}
