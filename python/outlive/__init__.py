@@ -9,6 +9,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from outlive._command import why
+    from outlive._grid.grid import Grid
+    from outlive._grid.make_grid import make_grid
+    from outlive._grid.over_budget import OverBudget
+    from outlive._grid.save_image import save_image
     from outlive._guard import guard, sparse
     from outlive._native import (
         CommandError,
@@ -34,11 +38,13 @@ __all__ = [
     "CommandError",
     "FormatTooNewError",
     "Frame",
+    "Grid",
     "Identity",
     "NotABlackBoxError",
     "NotGuarded",
     "OutOfHeadroom",
     "OutliveError",
+    "OverBudget",
     "Recording",
     "Sample",
     "Stack",
@@ -49,8 +55,10 @@ __all__ = [
     "guard",
     "headroom",
     "load_ipython_extension",
+    "make_grid",
     "read",
     "retry",
+    "save_image",
     "sparse",
     "unload_ipython_extension",
     "usage",
@@ -60,6 +68,10 @@ __all__ = [
 # Where the names are that are not in the native module.
 _HOMES = {
     "why": "_command",
+    "Grid": "_grid.grid",
+    "OverBudget": "_grid.over_budget",
+    "make_grid": "_grid.make_grid",
+    "save_image": "_grid.save_image",
     "guard": "_guard",
     "sparse": "_guard",
     "retry": "_retry",

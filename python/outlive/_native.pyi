@@ -276,3 +276,134 @@ def trim() -> bool:
     Returns:
         Whether there was any.
     """
+
+def advise_huge_pages(address: int, size: int) -> None:
+    """Asks for huge pages for memory that was just allocated and not touched yet.
+
+    Args:
+        address: Where it begins.
+        size: How many bytes; the whole pages among them count.
+    """
+
+class PngWriter:
+    """A PNG that is written row by row."""
+
+    def __new__(cls, file: object, width: int, height: int, channels: int) -> PngWriter:
+        """Writes the head of a picture of 8 bits a channel.
+
+        Args:
+            file: An object with a method `write` that takes bytes.
+            width: Pixels from left to right.
+            height: Pixels from top to bottom.
+            channels: 1 grey, 2 grey and alpha, 3 colours, 4 colours and alpha.
+
+        Raises:
+            ValueError: There is no such PNG.
+        """
+    def write(self, pixels: bytes) -> None:
+        """Writes more pixels; they need not be whole rows.
+
+        Raises:
+            ValueError: They are more than the picture has.
+        """
+    def close(self) -> None:
+        """Writes the end; the file itself stays open.
+
+        Raises:
+            ValueError: Pixels are missing, or it was called before.
+        """
+
+def decode(
+    path: str | PathLike[str], max_width: int, max_height: int
+) -> tuple[int, int, bytearray]:
+    """Decodes a picture, shrunk so that it fits.
+
+    Args:
+        path: The file; JPEG, PNG, WebP and others.
+        max_width: Pixels from left to right.
+        max_height: Pixels from top to bottom.
+
+    Returns:
+        Its width, its height, and 3 bytes a pixel, row after row.
+
+    Raises:
+        OSError: The file cannot be opened.
+        ValueError: It is no picture, or it is damaged.
+    """
+
+def text_coverage(text: str, width: int, height: int) -> bytes:
+    """Draws a line of text in the middle of a strip, with its middle left out if it is too long.
+
+    Args:
+        text: The line; letters that the font lacks are boxes.
+        width: Pixels from left to right.
+        height: Pixels from top to bottom, which decides the size of the letters.
+
+    Returns:
+        One byte a pixel, row after row: from 0 where no letter is to 255.
+
+    Raises:
+        MemoryError: There is no memory for so large a strip.
+        UnicodeEncodeError: The text has halves of surrogate pairs.
+    """
+
+class GridSpool:
+    """Cells of one size, kept in a file without a name."""
+
+    def __new__(
+        cls, cell: tuple[int, int], background: tuple[int, int, int], folder: str | PathLike[str]
+    ) -> GridSpool:
+        """An empty one.
+
+        Args:
+            cell: Height and width of a cell.
+            background: Red, green and blue.
+            folder: Where its file is.
+        """
+    def __len__(self) -> int: ...
+    def push(self, pixels: bytes, size: tuple[int, int], name: str, caption: str | None) -> None:
+        """Appends a picture, shrunk if it is larger than a cell.
+
+        Args:
+            pixels: 3 bytes a pixel, row after row.
+            size: Its height and width.
+            name: What it is called on a page.
+            caption: A line of text.
+
+        Raises:
+            OSError: The temporary file cannot be written.
+            ValueError: The pixels are not so many.
+        """
+    def push_file(self, path: str | PathLike[str], caption: str | None) -> None:
+        """Appends a cell of a picture file, or one that says why it could not be read.
+
+        Args:
+            path: The file.
+            caption: A line of text.
+
+        Raises:
+            OSError: The temporary file cannot be written.
+        """
+    def save(
+        self,
+        path: str | PathLike[str],
+        columns: int | None,
+        padding: int,
+        caption_height: int,
+        page: tuple[str, str],
+    ) -> None:
+        """Writes all cells that are there.
+
+        Args:
+            path: A file that ends with .png, .jpg, .webp or .zip, or a folder.
+            columns: Cells in a row; `None` for a square.
+            padding: Pixels between cells.
+            caption_height: Of the strip below a picture.
+            page: The title of a page, and an identity of this grid alone, so that nothing of
+                another one is taken for its own.
+
+        Raises:
+            OSError: It cannot be written.
+            OutliveError: There is no cell, or the format cannot hold so many.
+            ValueError: The name is not that of a format.
+        """

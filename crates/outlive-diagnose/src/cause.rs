@@ -38,7 +38,7 @@ cause_ids! {
     /// A grid or a stack of too many or too large images.
     OversizedGrid = "oversized_grid",
         "One grid or stack is made of too many images at once",
-        "Show fewer or smaller images, or write the grid in chunks";
+        "Use `outlive.make_grid`, which makes no copies, or show fewer images; `outlive grid` for files";
     /// One tensor or operation larger than memory.
     OversizedTensor = "oversized_tensor",
         "One call makes more than fits into memory",

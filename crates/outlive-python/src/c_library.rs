@@ -52,3 +52,20 @@ pub(crate) fn forget_posted_exception(_python: Python<'_>) {
     // means that nothing is posted in its place.
     unsafe { PyThreadState_SetAsyncExc(thread as c_long, std::ptr::null_mut()) };
 }
+
+/// Asks for huge pages for memory that was just allocated and not touched yet. Whole pages inside
+/// it only; what the kernel makes of it is its own affair, so there is no answer.
+#[pyfunction]
+pub(crate) fn advise_huge_pages(address: usize, size: usize) {
+    let page = 4096;
+    let end = address.saturating_add(size) / page * page;
+    let Some(start) = address
+        .checked_next_multiple_of(page)
+        .filter(|start| *start < end)
+    else {
+        return;
+    };
+    // SAFETY: this advice changes neither contents nor protection of any page, mapped or not; the
+    // kernel refuses a range that it cannot be given for.
+    unsafe { libc::madvise(start as *mut c_void, end - start, libc::MADV_HUGEPAGE) };
+}

@@ -1,10 +1,15 @@
 //! The one place where errors of the crates become Python exceptions.
 
+use std::io;
 use std::path::Path;
 
+use outlive_data::decode::DecodeError;
+use outlive_data::grid::pyramid::PyramidError;
+use outlive_data::grid::sheet::SheetError;
+use outlive_data::grid::spool::SpoolError;
 use outlive_record::read::ReadError;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -46,6 +51,54 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FormatTooNewError", python.get_type::<FormatTooNewError>())?;
     module.add("CommandError", python.get_type::<CommandError>())?;
     module.add("NotGuarded", python.get_type::<NotGuarded>())
+}
+
+/// What the system says of a file, with its name.
+pub(crate) fn of_file(path: &Path, error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            PyOSError::new_err((number, text.to_owned(), path.display().to_string()))
+        }
+        None => PyOSError::new_err(format!("{error}: `{}`", path.display())),
+    }
+}
+
+/// A file that is no picture, or one that does not fit.
+pub(crate) fn no_picture(path: &Path, error: &DecodeError) -> PyErr {
+    PyValueError::new_err(format!("{error}: `{}`", path.display()))
+}
+
+/// A cell that was not appended.
+pub(crate) fn of_spool(error: &SpoolError) -> PyErr {
+    match error {
+        SpoolError::Length { .. } => PyValueError::new_err(error.to_string()),
+        SpoolError::Write { source, .. } => system(source, error.to_string()),
+    }
+}
+
+/// A sheet that was not written.
+pub(crate) fn of_sheet(error: &SheetError) -> PyErr {
+    match error {
+        SheetError::Write { cause, .. } => system(cause, error.to_string()),
+        _ => OutliveError::new_err(error.to_string()),
+    }
+}
+
+/// A page that was not written.
+pub(crate) fn of_page(error: &PyramidError) -> PyErr {
+    match error {
+        PyramidError::Write { cause, .. } => system(cause, error.to_string()),
+        _ => OutliveError::new_err(error.to_string()),
+    }
+}
+
+fn system(source: &io::Error, message: String) -> PyErr {
+    match source.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, message)),
+        None => PyOSError::new_err(message),
+    }
 }
 
 /// A file that cannot be read as a black box, named.

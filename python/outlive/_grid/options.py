@@ -1,0 +1,79 @@
+"""The arguments of `make_grid`, as they were passed."""
+
+from __future__ import annotations
+
+import sys
+from operator import index
+from typing import Any, NamedTuple
+
+
+class Options(NamedTuple):
+    """Everything but the images. The first six are torchvision's, unchecked until they are used."""
+
+    nrow: Any = 8
+    padding: Any = 2
+    normalize: Any = False
+    value_range: Any = None
+    scale_each: Any = False
+    pad_value: Any = 0.0
+    cell: Any = None
+    max_bytes: Any = None
+    over: Any = "raise"
+    labels: Any = None
+
+    def checked(self) -> Options:
+        """What torchvision does not have, refused at once where it makes no sense.
+
+        Raises:
+            TypeError: `cell` is no pair of whole numbers.
+            ValueError: There is no such cell, or nothing of this name can be done.
+        """
+        if self.over not in ("raise", "file"):
+            raise ValueError(f"over has to be 'raise' or 'file': {self.over!r}")
+        plain = self._replace(nrow=_plain(self.nrow, 1), padding=_plain(self.padding, 0))
+        # Beside another type, NumPy's calculate otherwise than Python's.
+        usual = plain if plain.has_usual_geometry() else self
+        return usual._replace(cell=_cell(self.cell))
+
+    @property
+    def makes_cells(self) -> bool:
+        """Whether there is more to a cell than its image, so that a single image is a grid too."""
+        return self.cell is not None or self.labels is not None
+
+    def colour(self, channels: int) -> list[Any]:
+        """The values of the padding: one for all channels, or one for each.
+
+        Raises:
+            ValueError: There are others.
+        """
+        if not isinstance(self.pad_value, (tuple, list)):
+            return [self.pad_value]
+        if len(self.pad_value) not in (1, channels):
+            raise ValueError(f"pad_value has {len(self.pad_value)} values for {channels} channels")
+        return list(self.pad_value)
+
+    def has_usual_geometry(self) -> bool:
+        """Whether columns and padding are numbers of which a grid can be made."""
+        whole = type(self.nrow) is int and type(self.padding) is int
+        return whole and self.nrow > 0 and self.padding >= 0
+
+
+def _plain(number: Any, least: int) -> Any:  # noqa: ANN401
+    """A whole number of NumPy as one of Python, where torchvision makes the same grid of both.
+
+    Short ones overflow there, and of zero they make another error.
+    """
+    numpy = sys.modules.get("numpy")
+    is_long = numpy is not None and isinstance(number, numpy.signedinteger) and number.nbytes >= 4
+    return int(number) if is_long and number >= least else number
+
+
+def _cell(cell: Any) -> Any:  # noqa: ANN401
+    if cell is None or (isinstance(cell, str) and cell == "largest"):
+        return cell
+    if isinstance(cell, str) or not hasattr(cell, "__len__") or len(cell) != 2:
+        raise ValueError(f'cell has to be (height, width) or "largest": {cell!r}')
+    height, width = map(index, cell)
+    if height < 1 or width < 1:
+        raise ValueError(f"A cell needs pixels: {cell!r}")
+    return height, width
