@@ -1,6 +1,8 @@
 //! The arguments of every subcommand.
 
 mod check;
+mod grid;
+mod grid_serve;
 
 use std::ffi::OsString;
 
@@ -11,6 +13,11 @@ pub use self::check::{
     CheckArguments, ExplainArguments, FileArguments, FixArguments, OutputArguments, OutputFormat,
     RemarkArguments, RuleArguments,
 };
+pub use self::grid::{
+    ColumnCount, EffortOption, FitOption, GridArguments, ImageArguments, ImageOrder, LookArguments,
+    StorageArguments, TileKind,
+};
+pub use self::grid_serve::ServeArguments;
 use crate::limit::{self, Limit};
 
 /// Says what ended a Python process, with proof, and which lines held its memory.
@@ -35,6 +42,8 @@ pub enum Command {
     Check(CheckArguments),
     /// Explain a rule of the check, with what it was measured to cost
     Explain(ExplainArguments),
+    /// Show any number of images on one sheet, or on a page to zoom into
+    Grid(GridArguments),
     /// Serve an editor at standard input and output (Language Server Protocol)
     Lsp(LspArguments),
     /// Set Outlive up for the programs of this Python environment

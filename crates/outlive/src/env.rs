@@ -21,6 +21,8 @@ pub const BOX_SIZE: &str = "OUTLIVE_BOX_SIZE";
 pub const PRELOAD: &str = "LD_PRELOAD";
 /// Set to anything: text is printed without colour.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// Set in a shell on a machine that somebody reached through `ssh`.
+pub const SSH_CONNECTION: &str = "SSH_CONNECTION";
 /// The kind of terminal; `dumb` has no colours.
 pub const TERM: &str = "TERM";
 

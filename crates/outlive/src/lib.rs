@@ -10,6 +10,7 @@ pub mod cli;
 pub mod commands;
 pub mod env;
 pub mod exit;
+pub mod grid;
 pub mod json;
 mod kept_sources;
 pub mod limit;
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::List(list) => commands::list::run(&list),
         Command::Check(check) => commands::check::run(&check),
         Command::Explain(explain) => commands::explain::run(&explain),
+        Command::Grid(grid) => commands::grid::run(&grid),
         Command::Lsp(_) => commands::lsp::run(),
         Command::Watch(watch) => commands::watch::run(&watch),
         Command::Setup(setup) => commands::jupyter::setup(&setup),

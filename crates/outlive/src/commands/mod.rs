@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod explain;
+pub mod grid;
 pub mod jupyter;
 pub mod list;
 pub mod lsp;

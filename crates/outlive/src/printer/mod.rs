@@ -118,6 +118,19 @@ impl Style {
     }
 }
 
+/// A number with a comma between thousands.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
 /// A closed pipe is the reader's choice, not a fault.
 pub(crate) fn finish_output(written: io::Result<()>) -> io::Result<()> {
     match written {
@@ -238,6 +251,12 @@ mod tests {
             ..Style::PLAIN
         };
         assert_eq!(colourful.paint(Tone::Bad, "x"), "\u{1b}[1;31mx\u{1b}[0m");
+    }
+
+    #[test]
+    fn large_numbers_are_readable() {
+        let shown = [0, 999, 1_000, 12_034, 1_000_000].map(super::thousands);
+        assert_eq!(shown, ["0", "999", "1,000", "12,034", "1,000,000"]);
     }
 
     #[test]

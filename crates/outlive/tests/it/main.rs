@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test reports failure")]
 
+mod browser;
 mod cells;
 mod check;
 mod check_configuration;
@@ -12,6 +13,10 @@ mod check_watch;
 mod context;
 mod endings;
 mod evidence;
+mod gallery;
+mod grid;
+mod grid_serve;
+mod grid_stops;
 mod guard;
 mod guest;
 mod project;
