@@ -3,6 +3,7 @@
 
 mod check;
 mod figures;
+mod grid;
 mod instructions;
 mod measurement;
 mod memory;
@@ -29,6 +30,7 @@ Usage: cargo xtask bench NAME [OPTIONS]
   check      time of `outlive check` beside its peers, and what it says about sound packages
   why        time of `outlive why` on full and on ordinary black boxes
   notebook   what the set-up of Jupyter adds to a kernel, and how soon its answers are there
+  grid       `make_grid` and contact sheets beside their peers: time, memory
   survival   what becomes of programs that run out of memory, bare and under every tool
 
   --rounds N         at most N rounds (default: 60); 0 only counts and samples
@@ -59,6 +61,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         "overhead" => overhead::main(&options),
         "memory" => memory::main(&options),
         "why" => why::main(&options),
+        "grid" => grid::main(&options),
         "notebook" => notebook::main(&options),
         _ => bail!("Unknown benchmark `{name}`\nhint: `cargo xtask bench` lists them"),
     }

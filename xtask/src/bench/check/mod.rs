@@ -17,9 +17,9 @@ use anyhow::{Result, bail, ensure};
 use super::options::Options as StageOptions;
 use super::stage::Stage;
 use super::tool::Tool;
+use crate::build;
 use crate::python::Environment;
-use crate::workspace::{cache_directory, cargo, root};
-use crate::{build, step};
+use crate::workspace::{cache_directory, root};
 use options::Options;
 use packages::Packages;
 use record::Record;
@@ -74,7 +74,7 @@ fn stage(options: &Options) -> Result<Stage> {
     stage.outlive = if let Some(outlive) = &options.outlive {
         outlive.clone()
     } else {
-        step::run(cargo().args(["build", "--release", "--package", "outlive"]))?;
+        build::build()?;
         build::products().outlive
     };
     Ok(stage)
