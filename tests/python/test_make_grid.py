@@ -10,6 +10,7 @@ import warnings  # noqa: E402
 from torchvision.utils import make_grid as expected  # noqa: E402
 
 import outlive  # noqa: E402
+from outlive._grid import tensors  # noqa: E402
 from support import grid_calls  # noqa: E402
 
 CALLS = 4000
@@ -63,6 +64,23 @@ def test_any_call_gives_the_same_bits_or_the_same_error(share):
         if differs:
             found.append((seed, differs, arguments))
     assert not found, (len(found), found[:5])
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_drawn_at_once_as_on_a_gpu_it_gives_the_same_bits(share, monkeypatch):
+    drawn = []
+    at_once = tensors.at_once.draw
+    monkeypatch.setattr(tensors, "_is_drawn_at_once", lambda *_: True)
+    monkeypatch.setattr(tensors.at_once, "draw", lambda *call: drawn.append(1) or at_once(*call))
+    found = []
+    for seed in range(share, CALLS, SHARES):
+        images, arguments = grid_calls.call(seed)
+        theirs = outcome(expected, images, arguments)
+        differs = difference(outcome(outlive.make_grid, images, arguments), theirs)
+        if differs:
+            found.append((seed, differs, arguments))
+    assert not found, (len(found), found[:5])
+    assert len(drawn) > CALLS / SHARES / 4
 
 
 LARGE = [

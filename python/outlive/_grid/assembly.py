@@ -83,15 +83,25 @@ class Assembly:
         for gap in self._kit.gaps(self._canvas, self._arrangement, row):
             self._kit.paint(gap, self._pad)
         if self._captions is not None:
-            self._write_captions(row, self._captions)
+            write_captions(
+                self._kit, self._canvas, self._arrangement, row, self._pad, self._captions
+            )
 
-    def _write_captions(self, row: int, captions: Captions) -> None:
-        area = self._arrangement
-        top = area.padding + row * area.pitch_y + area.height
-        first = row * area.columns
-        for cell in range(first, min(first + area.columns, area.cells)):
-            coverage = captions.coverage(cell, area.width, area.caption)
-            if coverage is not None:
-                left = area.padding + (cell - first) * area.pitch_x
-                strip = self._canvas[:, top : top + area.caption, left : left + area.width]
-                self._kit.write(strip, coverage, self._pad, captions.ink)
+
+def write_captions(
+    kit: Kit,
+    canvas: Any,  # noqa: ANN401
+    area: Arrangement,
+    row: int,
+    pad: Any,  # noqa: ANN401
+    captions: Captions,
+) -> None:
+    """Writes what stands below the cells of a row, on strips that are painted."""
+    top = area.padding + row * area.pitch_y + area.height
+    first = row * area.columns
+    for cell in range(first, min(first + area.columns, area.cells)):
+        coverage = captions.coverage(cell, area.width, area.caption)
+        if coverage is not None:
+            left = area.padding + (cell - first) * area.pitch_x
+            strip = canvas[:, top : top + area.caption, left : left + area.width]
+            kit.write(strip, coverage, pad, captions.ink)

@@ -29,6 +29,10 @@ class EachByItself:
     """Every image is scaled by its own smallest and largest value."""
 
 
+class AllTogether:
+    """All images are scaled by the smallest and the largest value among them."""
+
+
 class Kit(Protocol):
     """One library. Batches have the shape (n, channels, height, width)."""
 

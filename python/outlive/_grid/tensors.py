@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
-from outlive._grid import step_by_step
+from outlive._grid import at_once, step_by_step
 from outlive._grid.arrangement import arranged
-from outlive._grid.assembly import Assembly
+from outlive._grid.assembly import Assembly, write_captions
 from outlive._grid.canvas import torch_canvas
 from outlive._grid.captions import Captions, ink_of, no_labels_on, texts_of
-from outlive._grid.kit import EachByItself, Scaling
+from outlive._grid.kit import AllTogether, EachByItself, Scaling
 from outlive._grid.options import Options
 from outlive._grid.torch_kit import TorchKit, scale
 from outlive._grid.torch_range import range_of
@@ -28,7 +29,7 @@ def make(torch: Any, images: Any, options: Options) -> Any:  # noqa: ANN401
         batches = usual_batches(torch, images, options)
         if batches is None:
             return step_by_step.make(torch, images, options)
-        return Sheet(torch, batches, options).draw(batches)
+        return Sheet(torch, batches, options).draw()
 
 
 def usual_batches(torch: Any, images: Any, options: Options) -> list[Any] | None:  # noqa: ANN401
@@ -46,20 +47,41 @@ class Sheet:
         self.like = _prototype(torch, batches)
         if options.normalize is True and not _can_scale(torch, batches, options):
             raise TypeError("Images of floating-point numbers are needed, and a tuple (low, high)")
-        self.scaling = self._scaling(batches, options)
+        self._batches = batches
+        self._wish = self._wished(options)
         self.arrangement = arranged(batches, options)
         self.pad = self._pad(options)
         self.captions = None if options.labels is None else self._captions(options)
         self._options = options
 
-    def draw(self, batches: Iterable[Any]) -> Any:  # noqa: ANN401
+    def draw(self) -> Any:  # noqa: ANN401
         """Draws the whole grid."""
+        if _is_drawn_at_once(self._torch, self.like, self._batches):
+            return self._draw_at_once()
+        # What this takes is given back before the grid takes its own.
+        scaling = self.scaling
         canvas = torch_canvas(self._torch, self.like, self.arrangement, self._options)
         kit = TorchKit(self._torch, self.arrangement.elements * self.like.element_size())
-        assembly = Assembly(kit, self.arrangement, canvas, self.pad, self.scaling, self.captions)
-        return assembly.draw(batches)
+        assembly = Assembly(kit, self.arrangement, canvas, self.pad, scaling, self.captions)
+        return assembly.draw(self._batches)
 
-    def _scaling(self, batches: Sequence[Any], options: Options) -> Scaling | EachByItself | None:
+    def _draw_at_once(self) -> Any:  # noqa: ANN401
+        canvas = torch_canvas(self._torch, self.like, self.arrangement, self._options)
+        at_once.draw(self._torch, canvas, self.arrangement, self._batches, self.pad, self._wish)
+        if self.captions is not None:
+            kit = TorchKit(self._torch, 0)
+            for row in range(self.arrangement.rows):
+                write_captions(kit, canvas, self.arrangement, row, self.pad, self.captions)
+        return canvas
+
+    @cached_property
+    def scaling(self) -> Scaling | EachByItself | None:
+        """How values are scaled, all images together by bounds that are known."""
+        if isinstance(self._wish, AllTogether):
+            return Scaling(*range_of(self._torch, self._batches, self.like.dtype))
+        return self._wish
+
+    def _wished(self, options: Options) -> Scaling | EachByItself | AllTogether | None:
         if options.normalize is not True:
             return None
         if options.value_range is not None:
@@ -69,7 +91,7 @@ class Sheet:
             return scaling
         if options.scale_each is True:
             return EachByItself()
-        return Scaling(*range_of(self._torch, batches, self.like.dtype))
+        return AllTogether()
 
     def _pad(self, options: Options) -> Any:  # noqa: ANN401
         return self._colour(options.colour(self.arrangement.channels))
@@ -130,6 +152,16 @@ def _is_transformed(torch: Any, tensor: Any) -> bool:  # noqa: ANN401
     if torch.autograd.forward_ad._current_level >= 0:
         return True
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+
+
+def _is_drawn_at_once(torch: Any, like: Any, batches: Sequence[Any]) -> bool:  # noqa: ANN401
+    """Whether every step is done for all cells together: where a step costs more than its work.
+
+    What traces or transforms functions takes only steps that write nothing elsewhere.
+    """
+    if like.device.type == "cpu" or torch.compiler.is_compiling():
+        return False
+    return not any(_is_transformed(torch, batch) for batch in batches)
 
 
 def _can_scale(torch: Any, batches: Sequence[Any], options: Options) -> bool:  # noqa: ANN401

@@ -72,19 +72,23 @@ def _pieces(image: Any) -> Iterator[Any]:  # noqa: ANN401
         yield from _pieces(image.narrow(axis, start, min(step, image.size(axis) - start)))
 
 
-def _has_sign(torch: Any, images: Sequence[Any]) -> bool:  # noqa: ANN401
-    """Whether there is a negative zero among values none of which is less than zero.
+def is_negative_zero(torch: Any, values: Any) -> Any:  # noqa: ANN401
+    """Whether there is a negative zero among values none of which is less than zero, as a tensor.
 
     Read as a whole number, it is the one value that is negative.
     """
     wholes = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-    smallest = [
-        part.view(wholes[part.element_size()]).min().to(torch.int64)
+    return values.view(wholes[values.element_size()]).amin(()) < 0
+
+
+def _has_sign(torch: Any, images: Sequence[Any]) -> bool:  # noqa: ANN401
+    found = [
+        is_negative_zero(torch, part)
         for image in images
         if image.is_floating_point()
         for part in _parts(image)
     ]
-    return bool(smallest) and bool((torch.stack(smallest) < 0).any())
+    return bool(found) and bool(torch.stack(found).any())
 
 
 def _laid_out(torch: Any, images: Sequence[Any]) -> Any:  # noqa: ANN401

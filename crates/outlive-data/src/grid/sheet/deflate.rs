@@ -1,15 +1,15 @@
-//! Deflates pieces of one zlib stream on several threads. Each piece ends with a full flush, so
-//! that it depends on nothing before it; the pieces come back in order, and only so many are in
-//! the works that memory stays bounded.
+//! Deflates pieces of one zlib stream on several threads. Each piece ends at a whole byte and depends
+//! on nothing before it; the pieces come back in order, and only so many are in the works that
+//! memory stays bounded.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
 
-use flate2::{Compress, Compression, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor};
 use simd_adler32::Adler32;
 
-use super::huffman;
+use super::{huffman, last_block};
 
 /// The start of a zlib stream: deflate, window of 32 KiB, no preset dictionary.
 pub(super) const HEADER: [u8; 2] = [0x78, 0x01];
@@ -21,7 +21,7 @@ pub(super) const EMPTY_SUM: u32 = 1;
 /// Threads at most. Each holds two pieces with what was made of them, about 2 MiB, which no budget
 /// knows of; and four deflate faster than dozens can decode.
 const MOST_THREADS: usize = 4;
-/// Pieces that are smaller are left to zlib, since a table of codes is as large as they are.
+/// Pieces that are smaller are searched, since a table of codes is as large as they are.
 const WORTH_A_TABLE: usize = 8 * 1024;
 
 /// How to deflate.
@@ -29,17 +29,17 @@ const WORTH_A_TABLE: usize = 8 * 1024;
 pub(super) enum Method {
     /// Codes alone, no search for repetitions.
     Codes,
-    /// zlib at this level.
-    Zlib(u8),
+    /// By this level of libdeflate, 0 to 9: about as small as zlib's of the same number.
+    Search(u8),
 }
 
 impl Method {
-    fn level(self) -> u32 {
-        match self {
-            // Level 1 of this library has fixed codes, which make photographs larger.
-            Self::Codes => 2,
-            Self::Zlib(level) => u32::from(level.min(9)),
-        }
+    fn level(self) -> CompressionLvl {
+        let level = match self {
+            Self::Codes => 1,
+            Self::Search(level) => i32::from(level.min(9)),
+        };
+        CompressionLvl::new(level).unwrap_or_default()
     }
 }
 
@@ -78,9 +78,9 @@ impl Pool {
             let (jobs, to_do) = sync_channel::<Piece>(1);
             let (finished, done) = sync_channel(1);
             scope.spawn(move || {
-                let mut compress = Compress::new(Compression::new(method.level()), false);
+                let mut compressor = Compressor::new(method.level());
                 while let Ok(mut piece) = to_do.recv() {
-                    deflate(method, &mut compress, &mut piece);
+                    deflate(method, &mut compressor, &mut piece);
                     if finished.send(piece).is_err() {
                         break;
                     }
@@ -117,33 +117,25 @@ impl Pool {
     }
 }
 
-fn deflate(method: Method, compress: &mut Compress, piece: &mut Piece) {
+fn deflate(method: Method, compressor: &mut Compressor, piece: &mut Piece) {
     let mut sum = Adler32::new();
     sum.write(&piece.plain);
     piece.sum = sum.finish();
     piece.deflated.clear();
     if method == Method::Codes && piece.plain.len() >= WORTH_A_TABLE {
         huffman::deflate(&piece.plain, &mut piece.deflated);
-        return;
+    } else if search(compressor, piece).is_none() {
+        // Whoever takes it sees that there is nothing.
+        piece.deflated.clear();
     }
-    compress.reset();
-    loop {
-        let read = compress.total_in() as usize;
-        // Room for the rest as it is and the marks of a flush: one round is enough for most.
-        let rest = piece.plain.len().saturating_sub(read);
-        piece.deflated.reserve(rest / 2 + 1024);
-        let plain = piece.plain.get(read..).unwrap_or_default();
-        let status = compress.compress_vec(plain, &mut piece.deflated, FlushCompress::Full);
-        let is_flushed = piece.deflated.len() < piece.deflated.capacity();
-        if status.is_err() {
-            // Whoever takes it sees that there is nothing.
-            piece.deflated.clear();
-            return;
-        }
-        if is_flushed && compress.total_in() as usize == piece.plain.len() {
-            return;
-        }
-    }
+}
+
+fn search(compressor: &mut Compressor, piece: &mut Piece) -> Option<()> {
+    let most = compressor.deflate_compress_bound(piece.plain.len());
+    piece.deflated.resize(most, 0);
+    let written = compressor.deflate_compress(&piece.plain, &mut piece.deflated);
+    piece.deflated.truncate(written.ok()?);
+    last_block::reopen(&mut piece.deflated)
 }
 
 /// The sum of two pieces one after the other, of which the second has `length` bytes.
@@ -181,7 +173,7 @@ mod tests {
 
     #[test]
     fn pieces_come_back_in_order_and_inflate_alone() {
-        for method in [Method::Codes, Method::Zlib(0), Method::Zlib(6)] {
+        for method in [Method::Codes, Method::Search(0), Method::Search(6)] {
             pieces_come_back(method);
         }
     }

@@ -5,12 +5,14 @@
 //! continued by the next call from where `NAME.outlive-resume` says.
 
 mod bands;
+mod codes;
 mod deflate;
 mod error;
 mod filter;
 mod format;
 mod huffman;
 mod jpeg;
+mod last_block;
 mod png;
 mod resume;
 mod target;

@@ -32,7 +32,7 @@ pub enum Effort {
     /// Rows are stored as differences and coded by frequency, without a search for repetitions.
     #[default]
     Fast,
-    /// Rows as they are, deflated at this level of zlib, 0 to 9.
+    /// Rows as they are, deflated about as small as by zlib's level of this number, 0 to 9.
     Level(u8),
 }
 
@@ -96,7 +96,7 @@ impl Effort {
     fn method(self) -> Method {
         match self {
             Self::Fast => Method::Codes,
-            Self::Level(level) => Method::Zlib(level),
+            Self::Level(level) => Method::Search(level),
         }
     }
 
