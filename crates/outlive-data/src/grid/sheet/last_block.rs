@@ -24,7 +24,7 @@ pub(super) fn reopen(deflated: &mut Vec<u8>) -> Option<()> {
     }
     *deflated.get_mut(last / 8)? &= !(1 << (last % 8));
     // An empty stored block: three bits of 0, the rest of the byte, and the length twice.
-    if end % 8 == 0 || end % 8 > 5 {
+    if matches!(end % 8, 0 | 6 | 7) {
         deflated.push(0);
     }
     deflated.extend([0, 0, 0xff, 0xff]);
