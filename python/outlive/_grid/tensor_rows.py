@@ -24,7 +24,7 @@ def rows_of(torch: Any, images: Any, options: Options) -> Rows:  # noqa: ANN401
     if not _is_saved_by_parts(torch, sheet.like.dtype, sheet.arrangement.channels):
         # torchvision refuses bytes, but it has no labels.
         rows = rows_of_single if options.labels is None else rows_of_grid
-        return rows(torch, sheet.draw())
+        return rows(torch, sheet.draw(batches))
     channels, height, width = sheet.arrangement.shape
     return Rows(height, width, channels, _bands(torch, sheet, batches))
 

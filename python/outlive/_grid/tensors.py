@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from outlive._grid import at_once, step_by_step
@@ -29,7 +28,9 @@ def make(torch: Any, images: Any, options: Options) -> Any:  # noqa: ANN401
         batches = usual_batches(torch, images, options)
         if batches is None:
             return step_by_step.make(torch, images, options)
-        return Sheet(torch, batches, options).draw()
+        drawn_at_once = _is_drawn_at_once(torch, batches)
+        sheet = SheetAtOnce if drawn_at_once else Sheet
+        return sheet(torch, batches, options).draw(batches)
 
 
 def usual_batches(torch: Any, images: Any, options: Options) -> list[Any] | None:  # noqa: ANN401
@@ -47,41 +48,23 @@ class Sheet:
         self.like = _prototype(torch, batches)
         if options.normalize is True and not _can_scale(torch, batches, options):
             raise TypeError("Images of floating-point numbers are needed, and a tuple (low, high)")
-        self._batches = batches
-        self._wish = self._wished(options)
         self.arrangement = arranged(batches, options)
         self.pad = self._pad(options)
         self.captions = None if options.labels is None else self._captions(options)
         self._options = options
+        # Last, as it may read all images.
+        self.scaling: Any = self._scaling(batches, options)
 
-    def draw(self) -> Any:  # noqa: ANN401
+    def draw(self, batches: Iterable[Any]) -> Any:  # noqa: ANN401
         """Draws the whole grid."""
-        if _is_drawn_at_once(self._torch, self.like, self._batches):
-            return self._draw_at_once()
-        # What this takes is given back before the grid takes its own.
-        scaling = self.scaling
         canvas = torch_canvas(self._torch, self.like, self.arrangement, self._options)
         kit = TorchKit(self._torch, self.arrangement.elements * self.like.element_size())
-        assembly = Assembly(kit, self.arrangement, canvas, self.pad, scaling, self.captions)
-        return assembly.draw(self._batches)
+        assembly = Assembly(kit, self.arrangement, canvas, self.pad, self.scaling, self.captions)
+        return assembly.draw(batches)
 
-    def _draw_at_once(self) -> Any:  # noqa: ANN401
-        canvas = torch_canvas(self._torch, self.like, self.arrangement, self._options)
-        at_once.draw(self._torch, canvas, self.arrangement, self._batches, self.pad, self._wish)
-        if self.captions is not None:
-            kit = TorchKit(self._torch, 0)
-            for row in range(self.arrangement.rows):
-                write_captions(kit, canvas, self.arrangement, row, self.pad, self.captions)
-        return canvas
-
-    @cached_property
-    def scaling(self) -> Scaling | EachByItself | None:
-        """How values are scaled, all images together by bounds that are known."""
-        if isinstance(self._wish, AllTogether):
-            return Scaling(*range_of(self._torch, self._batches, self.like.dtype))
-        return self._wish
-
-    def _wished(self, options: Options) -> Scaling | EachByItself | AllTogether | None:
+    def _scaling(
+        self, batches: Sequence[Any], options: Options
+    ) -> Scaling | EachByItself | AllTogether | None:
         if options.normalize is not True:
             return None
         if options.value_range is not None:
@@ -91,7 +74,10 @@ class Sheet:
             return scaling
         if options.scale_each is True:
             return EachByItself()
-        return AllTogether()
+        return self._common_scaling(batches)
+
+    def _common_scaling(self, batches: Sequence[Any]) -> Scaling | AllTogether:
+        return Scaling(*range_of(self._torch, batches, self.like.dtype))
 
     def _pad(self, options: Options) -> Any:  # noqa: ANN401
         return self._colour(options.colour(self.arrangement.channels))
@@ -115,6 +101,25 @@ class Sheet:
         channels = self.arrangement.channels
         ink = ink_of(options.colour(channels), channels, 255 if is_bytes else 1)
         return Captions(texts_of(options.labels, self.arrangement.cells), self._colour(ink))
+
+
+class SheetAtOnce(Sheet):
+    """A sheet on which every step is done for all cells together."""
+
+    def draw(self, batches: Iterable[Any]) -> Any:  # noqa: ANN401
+        """Draws the whole grid."""
+        area = self.arrangement
+        canvas = torch_canvas(self._torch, self.like, area, self._options)
+        at_once.draw(self._torch, canvas, area, list(batches), self.pad, self.scaling)
+        if self.captions is not None:
+            kit = TorchKit(self._torch, 0)
+            for row in range(area.rows):
+                write_captions(kit, canvas, area, row, self.pad, self.captions)
+        return canvas
+
+    def _common_scaling(self, _: Sequence[Any]) -> Scaling | AllTogether:
+        # Found on the canvas, once the images are there.
+        return AllTogether()
 
 
 def _batches(torch: Any, images: Any) -> list[Any] | None:  # noqa: ANN401
@@ -154,12 +159,12 @@ def _is_transformed(torch: Any, tensor: Any) -> bool:  # noqa: ANN401
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
-def _is_drawn_at_once(torch: Any, like: Any, batches: Sequence[Any]) -> bool:  # noqa: ANN401
+def _is_drawn_at_once(torch: Any, batches: Sequence[Any]) -> bool:  # noqa: ANN401
     """Whether every step is done for all cells together: where a step costs more than its work.
 
     What traces or transforms functions takes only steps that write nothing elsewhere.
     """
-    if like.device.type == "cpu" or torch.compiler.is_compiling():
+    if batches[0].device.type == "cpu" or torch.compiler.is_compiling():
         return False
     return not any(_is_transformed(torch, batch) for batch in batches)
 
