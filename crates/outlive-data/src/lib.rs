@@ -15,3 +15,4 @@ pub mod picture;
 pub mod png_rows;
 pub mod resize;
 pub mod source;
+mod window;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::budget::{Budget, Grant};
 use crate::decode::{self, Cost, DecodeError, Decoder, Header, Scale};
 use crate::picture::{Colour, Picture};
+use crate::window::Window;
 
 /// Bytes of a file that are read for its header: at first, where a camera put much before it, and at
 /// most.
@@ -97,14 +98,16 @@ impl PictureReader {
         scale: Scale,
         ground: Colour,
     ) -> Result<Read, DecodeError> {
-        let header = self.header(opened, scale)?;
+        let (header, start) = self.header(opened, scale)?;
         let grant = self.take(opened, &header)?;
-        let filled = self.fill(opened, 0, opened.bytes);
         let limit = grant.bytes();
-        let decoded = filled.and_then(|()| {
-            self.decoder
-                .decode(&self.buffer, &header, scale, ground, limit)
-        });
+        let decoded = match self.decode_in_passing(opened, &header, start, scale) {
+            Some(picture) => Ok((header, picture)),
+            None => self.fill(opened, opened.bytes).and_then(|()| {
+                self.decoder
+                    .decode(&self.buffer, &header, scale, ground, limit)
+            }),
+        };
         self.let_go();
         drop(grant);
         let (header, picture) = decoded?;
@@ -115,18 +118,41 @@ impl PictureReader {
         })
     }
 
-    fn header(&mut self, opened: &Opened, scale: Scale) -> Result<Header, DecodeError> {
+    /// Decodes while it reads, in a buffer of at most `size` bytes, in which the header is.
+    fn decode_in_passing(
+        &mut self,
+        opened: &Opened,
+        header: &Header,
+        size: usize,
+        scale: Scale,
+    ) -> Option<Picture> {
+        if !header.may_pass() {
+            return None;
+        }
+        let mut rest = Rest { opened, at: 0 };
+        let size = opened.bytes.min(size as u64) as usize;
+        let window = Window::new(size, &mut self.buffer, &mut rest)?;
+        let picture = self.decoder.decode_in_passing(window, header, scale);
+        if picture.is_none() {
+            // A buffer that grows takes more than it needs.
+            self.let_go();
+        }
+        picture
+    }
+
+    /// The header, and how many bytes from the start on it was looked for in.
+    fn header(&mut self, opened: &Opened, scale: Scale) -> Result<(Header, usize), DecodeError> {
         for start in STARTS {
             let length = opened.bytes.min(start as u64);
             let grant = self.take_start(length)?;
             let header = self
-                .fill(opened, 0, length)
+                .fill(opened, length)
                 .and_then(|()| decode::header(&self.buffer, scale));
             self.let_go();
             drop(grant);
             match header {
                 Err(DecodeError::CutOff { .. }) if length < opened.bytes => {}
-                answer => return answer,
+                answer => return answer.map(|header| (header, start)),
             }
         }
         Err(DecodeError::Unreadable {
@@ -169,20 +195,36 @@ impl PictureReader {
         self.budget.take(needed).map_err(|_| over(needed))
     }
 
-    /// Reads `length` bytes from `from` into the buffer; fewer are a file that changed meanwhile.
-    fn fill(&mut self, opened: &Opened, from: u64, length: u64) -> Result<(), DecodeError> {
+    /// Reads the first `length` bytes into the buffer; fewer are a file that changed meanwhile.
+    fn fill(&mut self, opened: &Opened, length: u64) -> Result<(), DecodeError> {
         self.buffer.resize(length as usize, 0);
         let failed = |reason: String| DecodeError::Unreadable { reason };
-        match opened
-            .file
-            .read_exact_at(&mut self.buffer, opened.offset.saturating_add(from))
-        {
+        let read = opened.file.read_exact_at(&mut self.buffer, opened.offset);
+        match read {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(failed("It became shorter while it was read".to_owned()))
             }
             Err(error) => Err(failed(error.to_string())),
         }
+    }
+}
+
+/// What is still to be read of a picture.
+struct Rest<'opened> {
+    opened: &'opened Opened,
+    at: u64,
+}
+
+impl io::Read for Rest<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let left = self.opened.bytes.saturating_sub(self.at);
+        let length = left.min(room.len() as u64) as usize;
+        let room = room.get_mut(..length).unwrap_or_default();
+        let place = self.opened.offset.saturating_add(self.at);
+        let count = self.opened.file.read_at(room, place)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

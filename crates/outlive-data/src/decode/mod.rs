@@ -23,6 +23,7 @@ use crate::fit::Fit;
 use crate::orientation::Orientation;
 use crate::picture::{Colour, Picture, bytes_of};
 use crate::resize::Resize;
+use crate::window::Window;
 
 /// Room for tables, rows and small buffers of any decoder, on top of what is worked out.
 const SLACK: u64 = 512 << 10;
@@ -172,6 +173,13 @@ impl Shape {
 }
 
 impl Header {
+    /// Whether [`Decoder::decode_in_passing`] may succeed.
+    pub(crate) fn may_pass(&self) -> bool {
+        let stored = self.orientation.turned((self.width, self.height));
+        let target = self.orientation.turned(self.wanted.decoded);
+        self.format == Format::Jpeg && jpeg::may_pass(stored, target)
+    }
+
     fn new(format: Format, stored: &Stored, scale: Scale) -> Result<Self, DecodeError> {
         let (width, height) = stored.orientation.turned(stored.size);
         if width == 0 || height == 0 {
@@ -217,11 +225,29 @@ impl Decoder {
             }
         };
         let shown = self
-            .resized(picture, &header, scale)
+            .shown(picture, &header, scale)
             .ok_or(DecodeError::Empty {
                 format: header.format,
             })?;
-        Ok((header, header.orientation.apply(shown)))
+        Ok((header, shown))
+    }
+
+    /// Decodes a file that begins with the bytes that `header` was read of, while it is read. `None`
+    /// if it has to be there as a whole, or is damaged.
+    pub(crate) fn decode_in_passing(
+        &mut self,
+        window: Window<'_>,
+        header: &Header,
+        scale: Scale,
+    ) -> Option<Picture> {
+        let stored = header.orientation.turned((header.width, header.height));
+        let picture = jpeg::decode_in_passing(window, stored)?;
+        self.shown(picture, header, scale)
+    }
+
+    fn shown(&mut self, picture: Picture, header: &Header, scale: Scale) -> Option<Picture> {
+        let resized = self.resized(picture, header, scale)?;
+        Some(header.orientation.apply(resized))
     }
 
     fn resized(&mut self, picture: Picture, header: &Header, scale: Scale) -> Option<Picture> {

@@ -6,7 +6,6 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::dc;
 use super::markers::Frame;
 use super::rgb_of_cmyk;
 use crate::decode::{DecodeError, Format};
@@ -28,17 +27,14 @@ impl Decoder {
         stored
     }
 
-    /// Decodes at full size, or at an eighth of it where `dc` can.
+    /// Decodes at full size.
     #[expect(clippy::unused_self, reason = "the other decoder keeps state")]
     pub(crate) fn decode(
         &mut self,
         file: &[u8],
-        target: (u32, u32),
+        _target: (u32, u32),
     ) -> Result<Picture, DecodeError> {
         let frame = Frame::read(file)?;
-        if let Some(picture) = dc::decode(file, (frame.width, frame.height), target) {
-            return Ok(picture);
-        }
         // Strict mode still takes a file for whole that ends within its last scan.
         if !ends(file) {
             return Err(DecodeError::CutOff {

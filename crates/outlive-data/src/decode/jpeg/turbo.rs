@@ -3,7 +3,6 @@
 
 use turbojpeg::{Colorspace, Decompressor, Image, PixelFormat, ScalingFactor};
 
-use super::dc;
 use super::markers::Frame;
 use super::rgb_of_cmyk;
 use crate::decode::{DecodeError, Format};
@@ -40,19 +39,6 @@ impl Decoder {
         target: (u32, u32),
     ) -> Result<Picture, DecodeError> {
         let frame = Frame::read(file)?;
-        if let Some(picture) = dc::decode(file, (frame.width, frame.height), target) {
-            return Ok(picture);
-        }
-        self.decode_by_library(file, &frame, target)
-    }
-
-    /// What `dc` leaves to libjpeg-turbo.
-    pub(super) fn decode_by_library(
-        &mut self,
-        file: &[u8],
-        frame: &Frame,
-        target: (u32, u32),
-    ) -> Result<Picture, DecodeError> {
         let decompressor = self.decompressor()?;
         let header = decompressor.read_header(file).map_err(broken)?;
         // The size that the budget was asked for is that of our own reading.

@@ -5,8 +5,14 @@
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'file> {
     file: &'file [u8],
+    place: Place,
+}
+
+/// How far a scan was read, whatever part of the file is in memory.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
     /// The next byte that is not counted in `count`.
-    at: usize,
+    pub(super) at: usize,
     /// The next bits, at the upper end. Below `count` of them there may be some of the bytes at `at`.
     buffer: u64,
     count: u32,
@@ -21,15 +27,24 @@ fn has_ff(bytes: u64) -> bool {
     zeros.wrapping_sub(ONES) & bytes & (ONES << 7) != 0
 }
 
-impl<'file> Bits<'file> {
-    pub(super) fn new(file: &'file [u8]) -> Self {
+impl Place {
+    /// The start of a scan.
+    pub(super) fn start(at: usize) -> Self {
         Self {
-            file,
-            at: 0,
-            buffer: 0,
-            count: 0,
-            made_up: 0,
+            at,
+            ..Self::default()
         }
+    }
+}
+
+impl<'file> Bits<'file> {
+    pub(super) fn new(file: &'file [u8], place: Place) -> Self {
+        Self { file, place }
+    }
+
+    /// Where it goes on.
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
     /// Makes 56 bits available.
@@ -39,41 +54,44 @@ impl<'file> Bits<'file> {
         reason = "it is done for every few bits, and its state belongs in registers"
     )]
     pub(super) fn refill(&mut self) {
-        let next = self.file.get(self.at..).and_then(|rest| rest.first_chunk());
+        let next = self
+            .file
+            .get(self.place.at..)
+            .and_then(|rest| rest.first_chunk());
         let next = next.map_or(u64::MAX, |&bytes| u64::from_be_bytes(bytes));
         if has_ff(next) {
             *self = self.refilled_by_bytes();
             return;
         }
-        self.buffer |= next >> self.count;
-        let bytes = (63 - self.count) / 8;
-        self.at += bytes as usize;
-        self.count += bytes * 8;
+        self.place.buffer |= next >> self.place.count;
+        let bytes = (63 - self.place.count) / 8;
+        self.place.at += bytes as usize;
+        self.place.count += bytes * 8;
     }
 
     #[cold]
     #[inline(never)]
     fn refilled_by_bytes(mut self) -> Self {
-        self.buffer &= !(u64::MAX >> self.count);
-        while self.count < 56 {
-            let byte = match self.file.get(self.at..self.at + 2) {
+        self.place.buffer &= !(u64::MAX >> self.place.count);
+        while self.place.count < 56 {
+            let byte = match self.file.get(self.place.at..self.place.at + 2) {
                 Some(&[0xff, 0]) => {
-                    self.at += 2;
+                    self.place.at += 2;
                     0xff
                 }
                 // Data never ends a file: a marker follows.
                 Some(&[0xff, _]) | None => {
-                    self.made_up += 8;
+                    self.place.made_up += 8;
                     0
                 }
                 Some(&[byte, _]) => {
-                    self.at += 1;
+                    self.place.at += 1;
                     byte
                 }
                 Some(_) => 0,
             };
-            self.buffer |= u64::from(byte) << (56 - self.count);
-            self.count += 8;
+            self.place.buffer |= u64::from(byte) << (56 - self.place.count);
+            self.place.count += 8;
         }
         self
     }
@@ -85,7 +103,7 @@ impl<'file> Bits<'file> {
         reason = "it is done for every few bits, and its state belongs in registers"
     )]
     pub(super) fn next(&self) -> u64 {
-        self.buffer
+        self.place.buffer
     }
 
     /// Steps over some of the bits that [`Self::refill`] made available: the lowest six bits of
@@ -97,27 +115,27 @@ impl<'file> Bits<'file> {
     )]
     pub(super) fn skip(&mut self, count: u32) {
         // Written so that the processor's own shift does it, which looks at six bits.
-        self.buffer = self.buffer.wrapping_shl(count);
-        self.count -= count & 63;
+        self.place.buffer = self.place.buffer.wrapping_shl(count);
+        self.place.count -= count & 63;
     }
 
     /// Whether more was read than there is.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.made_up > self.count
+        self.place.made_up > self.place.count
     }
 
     /// Steps over what is left of the last byte before a marker. `None` if that is not all there is.
     pub(super) fn finish(&mut self) -> Option<()> {
-        let left = self.count.checked_sub(self.made_up)?;
-        (self.buffer, self.count, self.made_up) = (0, 0, 0);
+        let left = self.place.count.checked_sub(self.place.made_up)?;
+        self.place = Place::start(self.place.at);
         (left < 8).then_some(())
     }
 
     /// The marker that is next, after [`Self::finish`].
     pub(super) fn marker(&mut self) -> Option<u8> {
-        let rest = self.file.get(self.at..)?;
+        let rest = self.file.get(self.place.at..)?;
         let fill = rest.iter().take_while(|&&byte| byte == 0xff).count();
-        self.at += fill + 1;
+        self.place.at += fill + 1;
         rest.get(fill).copied().filter(|_| fill > 0)
     }
 }
@@ -141,7 +159,7 @@ mod tests {
         let mut file = vec![0xff, 0];
         file.extend(1..=20);
         file.extend([0xff, 0xff, 0xd9]);
-        let mut bits = Bits::new(&file);
+        let mut bits = Bits::new(&file, Place::default());
         for expected in std::iter::once(0xff).chain(1..=20) {
             bits.refill();
             assert_eq!(bits.next() >> 56, expected);

@@ -111,7 +111,14 @@ impl Quarters {
         }
         let (mut upper, mut lower, mut any_large) = ([0; 5], [0; 5], false);
         for x in 0..5 {
-            let column = [0, 5, 10, 15, 20].map(|y| values[x + y]);
+            // Spelled out: `map` would be a call.
+            let column = [
+                values[x],
+                values[x + 5],
+                values[x + 10],
+                values[x + 15],
+                values[x + 20],
+            ];
             [upper[x], lower[x]] = halves(column, 13);
             any_large |= is_large(upper[x]) | is_large(lower[x]);
         }
@@ -166,8 +173,12 @@ impl Strip {
         };
         for (y, row) in values.iter().enumerate().take(down) {
             let start = y * self.width + unit * across;
+            // One or two bytes: a copy of a slice would be a call.
             if let Some(pixels) = plane.get_mut(start..start + across) {
-                pixels.copy_from_slice(&row[..across]);
+                pixels
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(pixel, &value)| *pixel = value);
             }
         }
     }
@@ -178,24 +189,59 @@ impl Strip {
         for y in 0..rows {
             let row = y * self.width..y * self.width + width;
             let luma = self.luma.get(row.clone()).unwrap_or_default();
+            let start = pixels.len();
+            pixels.resize(start + width * 3, 0);
+            let (pixels, _) = pixels.get_mut(start..).unwrap_or_default().as_chunks_mut();
             match (blue.get(row.clone()), red.get(row)) {
                 (Some(blue), Some(red)) => {
                     let chroma = blue.iter().zip(red);
-                    let pairs = luma.iter().zip(chroma);
-                    pixels.extend(pairs.flat_map(|(&y, (&cb, &cr))| rgb(y, cb, cr)));
+                    for ((pixel, &y), (&cb, &cr)) in pixels.iter_mut().zip(luma).zip(chroma) {
+                        *pixel = rgb(y, cb, cr);
+                    }
                 }
-                _ => pixels.extend(luma.iter().flat_map(|&grey| [grey; 3])),
+                _ => pixels
+                    .iter_mut()
+                    .zip(luma)
+                    .for_each(|(pixel, &grey)| *pixel = [grey; 3]),
             }
         }
     }
 }
 
-/// libjpeg's numbers, in parts of 2¹⁶.
+/// What chroma adds to luma, by its value: libjpeg's numbers, in parts of 2¹⁶.
+struct Shares {
+    red: [i32; 256],
+    blue: [i32; 256],
+    /// Of green, by blue and by red; their sum is still to be divided.
+    green: [[i32; 256]; 2],
+}
+
+static CHROMA: Shares = shares();
+
+const fn shares() -> Shares {
+    const HALF: i32 = 1 << 15;
+    let mut shares = Shares {
+        red: [0; 256],
+        blue: [0; 256],
+        green: [[0; 256]; 2],
+    };
+    let mut value = 0;
+    while value < 256 {
+        let distance = value as i32 - 128;
+        shares.red[value] = (91_881 * distance + HALF) >> 16;
+        shares.blue[value] = (116_130 * distance + HALF) >> 16;
+        shares.green[0][value] = -22_554 * distance;
+        shares.green[1][value] = -46_802 * distance + HALF;
+        value += 1;
+    }
+    shares
+}
+
+#[inline]
 fn rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
-    let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
-    let half = 1 << 15;
-    let red = y + ((91_881 * cr + half) >> 16);
-    let green = y + ((-22_554 * cb - 46_802 * cr + half) >> 16);
-    let blue = y + ((116_130 * cb + half) >> 16);
-    [red, green, blue].map(|value| value.clamp(0, 255) as u8)
+    let (y, cb, cr) = (i32::from(y), usize::from(cb), usize::from(cr));
+    let green = (CHROMA.green[0][cb] + CHROMA.green[1][cr]) >> 16;
+    let red = (y + CHROMA.red[cr]).clamp(0, 255) as u8;
+    let blue = (y + CHROMA.blue[cb]).clamp(0, 255) as u8;
+    [red, (y + green).clamp(0, 255) as u8, blue]
 }

@@ -7,8 +7,10 @@ use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 use proptest::prelude::*;
 use turbojpeg::{Compressor, Image, PixelFormat, Subsamp};
 
+use super::layout::Layout;
 use crate::decode::jpeg::{Decoder, Frame};
 use crate::picture::Picture;
+use crate::window::Window;
 
 /// Numbers without order, the same in each run.
 struct Random(u64);
@@ -47,8 +49,7 @@ fn picture(width: usize, height: usize, noise: u8, seed: u64) -> Vec<u8> {
 fn judged(file: &[u8]) -> Option<Picture> {
     let frame = Frame::read(file).ok()?;
     let target = eighth(&frame);
-    let decoded = Decoder::default().decode_by_library(file, &frame, target);
-    decoded.ok()
+    Decoder::default().decode(file, target).ok()
 }
 
 fn eighth(frame: &Frame) -> (u32, u32) {
@@ -57,7 +58,26 @@ fn eighth(frame: &Frame) -> (u32, u32) {
 
 fn ours(file: &[u8]) -> Option<Picture> {
     let frame = Frame::read(file).ok()?;
-    super::decode(file, (frame.width, frame.height), eighth(&frame))
+    let stored = (frame.width, frame.height);
+    let mut whole = file;
+    let (mut large, mut small) = (Vec::new(), Vec::new());
+    let at_once = super::decode(Window::new(file.len() + 1, &mut large, &mut whole)?, stored);
+    // The smallest window in which the segments are, and a unit.
+    let segments = Layout::read(file).map_or(0, |layout| layout.scan);
+    let mut pieces = Pieces(file);
+    let window = Window::new(segments.max(super::UNIT_BYTES), &mut small, &mut pieces)?;
+    assert!(super::decode(window, stored) == at_once);
+    at_once
+}
+
+/// A file that comes in small pieces.
+struct Pieces<'file>(&'file [u8]);
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        let piece = room.len().min(1000);
+        self.0.read(&mut room[..piece])
+    }
 }
 
 #[track_caller]
@@ -251,6 +271,21 @@ fn restarts_are_in_order_and_nothing_stands_before_them() {
         let mut missing = file.clone();
         missing.drain(at..at + 2);
         assert!(ours(&missing).is_none());
+    }
+}
+
+#[test]
+fn what_follows_many_fill_bytes_is_read_before_it_is_used() {
+    let pixels = picture(160, 160, 255, 5);
+    let file = by_encoder((160, 160), &pixels, SAMPLINGS[0], 95, 5);
+    let mut pairs = file.windows(2);
+    let restart = pairs.position(|pair| pair == [0xff, 0xd0]).unwrap();
+    assert!(file.len() > restart + 2 * super::UNIT_BYTES);
+    // The marker comes to lie at the end of the smallest window.
+    for fill in super::UNIT_BYTES - 40..super::UNIT_BYTES - 2 {
+        let mut filled = file.clone();
+        filled.splice(restart..restart, std::iter::repeat_n(0xff, fill));
+        assert_same(&filled);
     }
 }
 
