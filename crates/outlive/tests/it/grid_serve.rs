@@ -351,6 +351,32 @@ fn connections_that_only_wait_take_no_place_of_those_that_know_the_token() {
 }
 
 #[test]
+fn half_a_request_makes_nobody_newer() {
+    let pictures = Pictures::new(&colours(2));
+    let served = pictures.serve(&[]);
+    let request = |then: &str| {
+        let path = served.path("progress.js");
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: {then}\r\n\r\n")
+    };
+    let mut early: Vec<_> = (0..100).map(|_| served.connect()).collect();
+    let mut late = served.connect();
+    for stream in &mut early {
+        stream.write_all(b"GET / HT").unwrap();
+    }
+    // The answer says that the server has seen all of that.
+    let mut known = served.connect();
+    known.write_all(request("keep-alive").as_bytes()).unwrap();
+    assert!(known.read(&mut [0; 4096]).unwrap() > 0);
+    // More than the server keeps: some of the early ones have to go.
+    let more: Vec<_> = (0..60).map(|_| served.connect()).collect();
+    late.write_all(request("close").as_bytes()).unwrap();
+    let mut answer = String::new();
+    late.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop((early, known, more));
+}
+
+#[test]
 fn ctrl_c_ends_it_well() {
     let pictures = Pictures::new(&colours(3));
     let mut served = pictures.serve(&[]);

@@ -19,8 +19,10 @@ pub(super) struct Connection {
     pub(super) stream: TcpStream,
     /// What came and was not used yet.
     received: Vec<u8>,
-    /// When the last request was answered, or its first byte came.
+    /// When it came, or its last request was answered.
     since: Instant,
+    /// When the first byte of its next request came.
+    begun: Instant,
     /// Whether a request on it had the token.
     is_known: bool,
 }
@@ -43,10 +45,12 @@ impl Connection {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(UNREAD))?;
+        let since = Instant::now();
         Ok(Self {
             stream,
             received: Vec::new(),
-            since: Instant::now(),
+            since,
+            begun: since,
             is_known: false,
         })
     }
@@ -67,7 +71,7 @@ impl Connection {
             self.received.truncate(have + *read.as_ref().unwrap_or(&0));
             match read {
                 Ok(0) => return Look::End,
-                Ok(_) if have == 0 => self.since = Instant::now(),
+                Ok(_) if have == 0 => self.begun = Instant::now(),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Look::Wait,
@@ -87,6 +91,7 @@ impl Connection {
     /// token.
     pub(super) fn answered(&mut self) {
         self.since = Instant::now();
+        self.begun = self.since;
         self.is_known = true;
         // A connection that waits for its next request takes no memory.
         if self.received.is_empty() {
@@ -111,11 +116,14 @@ impl Connection {
 
     /// When it is given up: a request that began must be complete soon.
     pub(super) fn deadline(&self) -> Instant {
-        let is_idle = self.received.is_empty();
-        self.since + if is_idle { IDLE } else { PATIENCE }
+        if self.received.is_empty() {
+            self.since + IDLE
+        } else {
+            self.begun + PATIENCE
+        }
     }
 
-    /// When it began to wait.
+    /// When it began to wait. Half a request makes nobody newer.
     pub(super) fn since(&self) -> Instant {
         self.since
     }
