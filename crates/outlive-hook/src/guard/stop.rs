@@ -26,8 +26,10 @@ use crate::sys::{clock, guard_calls, interpreter, ledger, process, thread, watch
 
 /// The line: a headroom of less than one part in so many of the budget is short.
 const LINE_PART: u64 = 64;
-/// The same where it has to be stopped sooner.
-const EARLY_LINE_PART: u64 = 48;
+/// The same in a forked process.
+const FORKED_LINE_PART: u64 = 48;
+/// The same where growth is silent: it goes on while the watchdog is on its way.
+const SILENT_LINE_PART: u64 = 24;
 const LEAST_LINE: u64 = 2 << 20;
 const MOST_LINE: u64 = 128 << 20;
 /// How long a thread waits that grows while the headroom is short, in nanoseconds.
@@ -83,8 +85,10 @@ static IS_SILENT: AtomicBool = AtomicBool::new(false);
 /// is its parent, whose pages part from its own as it does so. Sooner, too, where growth is silent
 /// and can only be seen from outside.
 pub fn line(budget: u64) -> i64 {
-    let part = if is_forked() || IS_SILENT.load(Relaxed) {
-        EARLY_LINE_PART
+    let part = if IS_SILENT.load(Relaxed) {
+        SILENT_LINE_PART
+    } else if is_forked() {
+        FORKED_LINE_PART
     } else {
         LINE_PART
     };
