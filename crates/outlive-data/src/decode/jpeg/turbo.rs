@@ -38,6 +38,15 @@ impl Decoder {
         file: &[u8],
         target: (u32, u32),
     ) -> Result<Picture, DecodeError> {
+        let decoded = self.attempt(file, target);
+        if decoded.is_err() {
+            // The library may be left in the middle of this file, and go on there with the next.
+            self.decompressor = None;
+        }
+        decoded
+    }
+
+    fn attempt(&mut self, file: &[u8], target: (u32, u32)) -> Result<Picture, DecodeError> {
         let frame = Frame::read(file)?;
         let decompressor = self.decompressor()?;
         let header = decompressor.read_header(file).map_err(broken)?;
@@ -62,7 +71,7 @@ impl Decoder {
         };
         match decompressor.decompress(file, output) {
             Ok(()) => {}
-            Err(error) if error.to_string().contains(HARMLESS) => {}
+            Err(error) if error.to_string().contains(HARMLESS) => self.decompressor = None,
             Err(error) => return Err(broken(error)),
         }
         if format == PixelFormat::CMYK {
@@ -109,4 +118,44 @@ fn broken(error: turbojpeg::Error) -> DecodeError {
     }
     let text = text.trim_start_matches("TurboJPEG error: ");
     DecodeError::broken(Format::Jpeg, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use turbojpeg::{Compressor, Subsamp};
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_file_harms_none_that_follows() {
+        let (width, height) = (24, 16);
+        let pixels: Vec<u8> = (0..width * height * 3).map(|at| (at * 7) as u8).collect();
+        let mut compressor = Compressor::new().unwrap();
+        compressor.set_subsamp(Subsamp::Sub2x2).unwrap();
+        let image = Image {
+            pixels: &pixels[..],
+            width,
+            pitch: width * 3,
+            height,
+            format: PixelFormat::RGB,
+        };
+        let file = compressor.compress_to_vec(image).unwrap();
+        let target = (width as u32, height as u32);
+        let expected = Decoder::default().decode(&file, target).unwrap();
+        let (mut decoder, mut failures) = (Decoder::default(), 0);
+        for at in 2..file.len() {
+            for value in [0, 0xff, file[at] ^ 1, file[at] ^ 0x10] {
+                let mut damaged = file.clone();
+                damaged[at] = value;
+                let size = Frame::read(&damaged).map(|frame| frame.width * frame.height);
+                if size.is_ok_and(|pixels| pixels > 1 << 20) {
+                    continue;
+                }
+                failures += usize::from(decoder.decode(&damaged, target).is_err());
+                let after = decoder.decode(&file, target);
+                assert!(after.as_ref() == Ok(&expected), "byte {at} = {value}");
+            }
+        }
+        assert!(failures > 100, "{failures}");
+    }
 }
