@@ -8,7 +8,7 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::error::ListingError;
-use super::exclusion::Exclusion;
+use super::exclusion::{Exclusion, Identity};
 use super::item::{Item, Kind};
 use super::order::{Direction, Order, push_natural};
 use super::problem::{Origin, Problem, Problems};
@@ -52,6 +52,8 @@ pub(super) struct Gatherer<'a> {
     sequence: u64,
     found: u64,
     ticks: u64,
+    /// Whether the excluded file was come by.
+    has_left_out: bool,
     key: Vec<u8>,
     record: Vec<u8>,
 }
@@ -69,6 +71,7 @@ impl<'a> Gatherer<'a> {
             sequence: 0,
             found: 0,
             ticks: 0,
+            has_left_out: false,
             key: Vec::new(),
             record: Vec::new(),
         }
@@ -80,6 +83,17 @@ impl<'a> Gatherer<'a> {
 
     pub(super) fn excluded(&self) -> &Exclusion {
         &self.options.excluded
+    }
+
+    /// Whether an entry of a folder is the excluded file.
+    pub(super) fn leaves_out(&mut self, folder: Identity, name: &[u8]) -> bool {
+        let is_excluded = self.options.excluded.is_entry(folder, name);
+        self.has_left_out |= is_excluded;
+        is_excluded
+    }
+
+    pub(super) fn has_left_out(&self) -> bool {
+        self.has_left_out
     }
 
     pub(super) fn found(&self) -> u64 {

@@ -47,6 +47,7 @@ pub struct Listing {
     direction: Direction,
     fingerprint: Fingerprint,
     problems: Problems,
+    has_left_out: bool,
 }
 
 impl Listing {
@@ -58,6 +59,7 @@ impl Listing {
         for input in inputs {
             input::gather(input, &mut gatherer)?;
         }
+        let has_left_out = gatherer.has_left_out();
         let mut items = Shelf::new(folder);
         let mut fingerprint = Fingerprint::default();
         fingerprint.add(&[u8::from(direction == Direction::Reverse)]);
@@ -70,7 +72,13 @@ impl Listing {
             direction,
             fingerprint,
             problems,
+            has_left_out,
         })
+    }
+
+    /// Whether the excluded file lies in a folder that was searched.
+    pub fn has_left_out(&self) -> bool {
+        self.has_left_out
     }
 
     /// How many images there are.

@@ -130,7 +130,7 @@ impl<'a, 'b> Walker<'a, 'b> {
             match entry {
                 Ok(entry) => {
                     let name = entry.file_name().to_bytes();
-                    if !self.gatherer.excluded().is_entry(identity, name) {
+                    if !self.gatherer.leaves_out(identity, name) {
                         self.entry(folder, &fd, name, entry.file_type())?;
                     }
                 }

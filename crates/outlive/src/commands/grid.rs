@@ -51,6 +51,9 @@ pub fn run(arguments: &GridArguments) -> Result<Ending> {
         say("Stopped before anything was drawn");
         return Ok(Ending::Code(INTERRUPTED));
     };
+    if arguments.overwrite {
+        destination.refuse_found(&listed)?;
+    }
     if !arguments.quiet {
         tell_problems(&listed);
     }

@@ -1,12 +1,15 @@
 //! Where a grid goes: what the name of the output says, and whether it may be written there.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use outlive_data::grid::sheet;
+use outlive_data::listing::Listing;
 
+use super::told;
 use crate::cli::{EffortOption, StorageArguments};
 
 /// A kind of output and its place.
@@ -76,10 +79,6 @@ impl Destination {
 
     /// Refuses to write over what was named as an input, under whatever name.
     pub(crate) fn refuse_inputs(&self, inputs: &[OsString]) -> Result<()> {
-        let identity = |path: &Path| {
-            let metadata = path.metadata().ok()?;
-            Some((metadata.dev(), metadata.ino()))
-        };
         let Some(output) = identity(self.path()) else {
             return Ok(());
         };
@@ -91,6 +90,40 @@ impl Destination {
             );
         }
         Ok(())
+    }
+
+    /// Refuses to write over an image that was found in a folder, unless it is an earlier sheet.
+    pub(crate) fn refuse_found(&self, listing: &Listing) -> Result<()> {
+        let path = self.path();
+        if matches!(self, Self::Folder(_)) || !path.exists() || !self.is_among(listing)? {
+            return Ok(());
+        }
+        if matches!(self, Self::Sheet(..)) && sheet::is_sheet(path)? {
+            return Ok(());
+        }
+        bail!(
+            "The output `{}` is one of the images\n\
+             hint: give `--output` another name, or remove it first if it is an earlier grid",
+            path.display()
+        )
+    }
+
+    fn is_among(&self, listing: &Listing) -> Result<bool> {
+        if listing.has_left_out() {
+            return Ok(true);
+        }
+        let name = self.path().file_name().unwrap_or_default().as_bytes();
+        let output = identity(self.path());
+        for index in 0..listing.len() {
+            let Some(item) = listing.item(index).map_err(told)? else {
+                break;
+            };
+            let is_same = || identity(Path::new(OsStr::from_bytes(&item.path))) == output;
+            if item.path.ends_with(name) && is_same() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The folder that a file goes to must be there before hours of work.
@@ -123,6 +156,12 @@ impl Destination {
         });
         Ok(Some(known.unwrap_or(absolute)))
     }
+}
+
+/// By what a file is known under all of its names.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]

@@ -399,6 +399,21 @@ fn an_input_is_never_the_output() {
 }
 
 #[test]
+fn an_image_in_a_folder_or_a_list_is_never_the_output() {
+    let gallery = three();
+    gallery.picture("in/sub/x.png", 4, 4, RED);
+    gallery.write("list.txt", b"in/sub/x.png\n");
+    let before = fs_err::read(gallery.path("in/sub/x.png")).unwrap();
+    for input in ["in", "in/**/*.png", "@list.txt"] {
+        let output = gallery.grid(&[input, "-o", "in/sub/x.png", "--overwrite"]);
+        assert_eq!(output.status.code(), Some(2), "{input}");
+        let said = stderr(&output);
+        assert!(said.contains("is one of the images\nhint: "), "{said}");
+    }
+    assert_eq!(fs_err::read(gallery.path("in/sub/x.png")).unwrap(), before);
+}
+
+#[test]
 fn a_grid_is_not_among_its_own_images() {
     let gallery = three();
     for _ in 0..2 {
@@ -408,6 +423,11 @@ fn a_grid_is_not_among_its_own_images() {
         );
     }
     fs_err::remove_file(gallery.path("in/s.png")).unwrap();
+    for _ in 0..2 {
+        let arguments = ["in", "-o", "in/s.jpg", "--overwrite"];
+        assert_eq!(gallery.summary(&arguments)["images"], 3);
+    }
+    fs_err::remove_file(gallery.path("in/s.jpg")).unwrap();
     for _ in 0..2 {
         assert_eq!(gallery.summary(&["in", "-o", "in/page/"])["images"], 3);
     }

@@ -12,6 +12,7 @@ use jpeg_encoder::{
 
 use super::bands::{Bands, Row};
 use super::error::SheetError;
+use super::sign::SIGN;
 use super::target::{EncodeError, Target, Written};
 use crate::grid::layout::Layout;
 use crate::grid::progress::End;
@@ -21,6 +22,8 @@ pub(super) const LIMIT: u64 = 65_500;
 /// From here on colours keep their full resolution, as other encoders have it.
 const FULL_COLOUR: u8 = 90;
 const END_OF_IMAGE: [u8; 2] = [0xff, 0xd9];
+/// The segment that says who wrote it, of those that programs may use as they like.
+const NOTE: u8 = 4;
 const START_OF_FRAME: [u8; 2] = [0xff, 0xc0];
 /// From the marker of a frame to its height: the marker, a length and a precision.
 const TO_HEIGHT: u64 = 5;
@@ -63,6 +66,9 @@ pub(super) fn write(
     encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
     encoder.set_optimized_huffman_tables(false);
     encoder.set_restart_interval(width.div_ceil(block));
+    encoder
+        .add_app_segment(NOTE, SIGN.to_vec())
+        .map_err(encoding)?;
     let encoded = encoder.encode_image(&rows);
     if let Some(error) = place.error.take() {
         return Err(EncodeError::Other(error));
@@ -77,11 +83,16 @@ pub(super) fn write(
         // The only error after a stop that is not the file's is the cut itself.
         (Some(height), Err(_)) if cut.is_at_end() => cut.end(height, &END_OF_IMAGE),
         (_, Err(EncodingError::IoError(error))) => Err(EncodeError::Target(error)),
-        (_, Err(error)) => Err(EncodeError::Other(SheetError::Encode {
-            format: "JPEG",
-            reason: error.to_string(),
-        })),
+        (_, Err(error)) => Err(encoding(error)),
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+fn encoding(error: EncodingError) -> EncodeError {
+    EncodeError::Other(SheetError::Encode {
+        format: "JPEG",
+        reason: error.to_string(),
+    })
 }
 
 /// What the rows tell the file.

@@ -15,6 +15,7 @@ mod jpeg;
 mod last_block;
 mod png;
 mod resume;
+mod sign;
 mod target;
 mod webp;
 
@@ -37,6 +38,7 @@ use super::style::Style;
 pub use self::error::SheetError;
 pub(crate) use self::error::mebibytes;
 pub use self::format::{Effort, Format};
+pub use self::sign::is_sheet;
 
 /// Bytes that are gathered for a write.
 const BUFFER: usize = 64 * 1024;

@@ -19,6 +19,8 @@ pub(super) const LIMIT: u64 = (1 << 31) - 1;
 const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
 /// Where the length of the header chunk is.
 const HEADER_AT: u64 = 8;
+/// A keyword of the format, and its text.
+const SOFTWARE: &[u8] = b"Software\0Outlive grid";
 /// Plain bytes that are deflated at a time; far more than the window, so that it costs nothing.
 const PIECE: usize = 512 * 1024;
 /// Bytes after which it is said again where the file can be continued.
@@ -137,8 +139,9 @@ impl Stream<'_> {
         self.target.write_all(&SIGNATURE)?;
         let header = header(layout.sheet_width(), layout.sheet_height());
         write_chunk(self.target, *b"IHDR", &header)?;
+        write_chunk(self.target, *b"tEXt", SOFTWARE)?;
         self.point.check = write_chunk(self.target, *b"IDAT", &HEADER)?;
-        self.point.offset = HEADER_AT + 12 + 13 + 12 + 2;
+        self.point.offset = HEADER_AT + 12 + 13 + 12 + SOFTWARE.len() as u64 + 12 + 2;
         self.give(top, stride)
     }
 
