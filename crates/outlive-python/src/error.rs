@@ -95,10 +95,20 @@ pub(crate) fn of_page(error: &PyramidError) -> PyErr {
 }
 
 fn system(source: &io::Error, message: String) -> PyErr {
-    match source.raw_os_error() {
+    match number_of(source) {
         Some(number) => PyOSError::new_err((number, message)),
         None => PyOSError::new_err(message),
     }
+}
+
+/// The system's number of an error, which may be wrapped in one that names the file. By it Python
+/// knows which exception it is.
+fn number_of(error: &io::Error) -> Option<i32> {
+    let wrapped = || {
+        let cause = error.get_ref()?.source()?;
+        cause.downcast_ref::<io::Error>()?.raw_os_error()
+    };
+    error.raw_os_error().or_else(wrapped)
 }
 
 /// A file that cannot be read as a black box, named.

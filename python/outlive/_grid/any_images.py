@@ -80,9 +80,19 @@ def _of_iterator(images: Any, options: Options) -> Any:  # noqa: ANN401
 
 
 def _converted(library: Library, images: Iterable[Any], options: Options) -> Iterator[Any]:
+    kinds = set()
     for image in images:
         array = library.array(image, options.cell)
         _check_dimensions([array])
+        if is_picture(image):
+            kinds.add("picture")
+        elif "float" in str(array.dtype):
+            kinds.add("float")
+        if len(kinds) > 1:
+            raise TypeError(
+                "Files and Pillow images count as bytes, from 0 to 255, and do not go with "
+                "images of floating-point numbers\nhint: make those bytes too"
+            )
         yield array
 
 

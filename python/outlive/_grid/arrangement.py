@@ -63,7 +63,10 @@ def arranged(batches: Sequence[Any], options: Options) -> Arrangement:
     channels = {batch.shape[1] for batch in batches}
     # One channel goes into as many as the others have.
     if len(channels - {1}) > 1:
-        raise ValueError(f"Images have different numbers of channels: {sorted(channels)}")
+        raise ValueError(
+            f"Images have different numbers of channels: {sorted(channels)}"
+            '\nhint: make them alike; of Pillow images with `image.convert("RGB")`'
+        )
     colours = max(channels)
     columns = max(1, min(options.nrow, count))
     caption = 0 if options.labels is None else height_below(height)

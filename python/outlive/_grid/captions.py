@@ -60,7 +60,8 @@ def texts_of(labels: Any, cells: int) -> list[str]:  # noqa: ANN401
         count = f"more than {cells}" if len(found) > cells else str(len(found))
         if isinstance(labels, Sized):
             count = str(len(labels))
-        raise ValueError(f"There are {count} labels for {cells} images")
+        label = "is 1 label" if count == "1" else f"are {count} labels"
+        raise ValueError(f"There {label} for {cells} images")
     return [text_of(label) for label in found]
 
 

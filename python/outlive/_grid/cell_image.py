@@ -105,11 +105,19 @@ class CellImages:
         if channels == 1:
             return numpy.repeat(pixels, 3, 2)
         if channels not in (2, 4):
-            raise ValueError(f"An image has 1 to 4 channels, not {channels}")
+            raise ValueError(f"An image has 1 to 4 channels, not {channels}{_hint(pixels.shape)}")
         share = pixels[..., -1:].astype(numpy.uint32)
         ground = numpy.array(self._background, numpy.uint32)
         mixed = pixels[..., :-1] * share + ground * (255 - share)
         return ((mixed + 127) // 255).astype(numpy.uint8)
+
+
+def _hint(shape: tuple[int, ...]) -> str:
+    height, width, channels = shape
+    if width not in (1, 3, 4):
+        return ""
+    # As other libraries have it: (height, width, channels).
+    return f"\nhint: channels come first: {(width, channels, height)}"
 
 
 def _in_bytes(library: Library, image: Any, scaling: Scaling | None) -> Any:  # noqa: ANN401

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from outlive._grid.captions import check, elements_of, text_of
 from outlive._grid.cell_image import CellImages
 from outlive._grid.colour import colour_of
+from outlive._grid.pictures import is_picture
 from outlive._native import GridSpool
 
 # Of files, when nobody says how large a cell is.
@@ -61,6 +63,9 @@ class Grid:
         self._labels = labels
         self._has_labels = False
         self._identity = uuid.uuid4().hex
+        self._process = os.getpid()
+        # One thread may save while another adds.
+        self._lock = threading.Lock()
         self._spool: GridSpool | None = None if cell is None else self._new_spool(cell)
 
     def __len__(self) -> int:
@@ -94,15 +99,19 @@ class Grid:
         Raises:
             TypeError: Something is no image.
             ValueError: There are fewer labels than images, or an image has an odd shape.
+            RuntimeError: This process was forked from the one that made the grid.
             OSError: The temporary file is full.
         """
+        self._check_process()
         reader = CellImages(self._background, normalize, value_range, scale_each)
+        _check_number(labels, images)
         texts = _texts(labels)
         for image in reader.read(images):
             label = next(texts, MISSING)
             if label is MISSING:
                 raise ValueError(f"There are fewer labels than images: none for image {len(self)}")
-            self._push(image, None if label is None else text_of(label))
+            with self._lock:
+                self._push(image, None if label is None else text_of(label))
         return self
 
     def save(self, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -115,13 +124,30 @@ class Grid:
 
         Raises:
             OutliveError: There are no images, or the format cannot hold so many.
+            RuntimeError: This process was forked from the one that made the grid.
+            ValueError: The name is empty, or of another kind of file.
             OSError: It cannot be written.
         """
+        self._check_process()
+        if not os.fspath(path):
+            raise ValueError("A grid needs a name to be saved under")
+        with self._lock:
+            self._save(path, title)
+
+    def _save(self, path: str | os.PathLike[str], title: str | None) -> None:
         shown = self._has_labels if self._labels is None else self._labels
         height = LABEL_HEIGHT if shown else 0
         spool = self._spool_for(FILE_CELL)
         page = (text_of(title or Path(path).stem), self._identity)
         spool.save(path, self._columns, self._padding, height, page)
+
+    def _check_process(self) -> None:
+        """The cells lie in one file: a forked process would write over those of its parent."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "This grid belongs to the process that made it\n"
+                "hint: make another one in this process"
+            )
 
     def _push(self, image: Any, label: str | None) -> None:  # noqa: ANN401
         self._has_labels = self._has_labels or label is not None
@@ -144,6 +170,32 @@ class Grid:
             raise ValueError(f"A cell needs pixels: {cell}")
         height, width = cell
         return GridSpool((height, width), self._background, tempfile.gettempdir())
+
+
+def _check_number(labels: Any, images: Any) -> None:  # noqa: ANN401
+    """Nothing is added if it is known before that there are not labels enough.
+
+    Raises:
+        ValueError: There are not.
+    """
+    count = _count(images)
+    if count is None or not isinstance(labels, Sized) or isinstance(labels, str):
+        return
+    if len(labels) < count:
+        raise ValueError(f"There are fewer labels than images: {len(labels)} for {count}")
+
+
+def _count(images: Any) -> int | None:  # noqa: ANN401
+    """How many images there are, if that can be told without looking at them one by one."""
+    if is_picture(images):
+        return 1
+    if isinstance(images, (list, tuple)):
+        counts = [_count(image) for image in images]
+        return None if None in counts else sum(filter(None, counts))
+    shape = getattr(images, "shape", None)
+    if shape is None:
+        return None
+    return int(shape[0]) if len(shape) == 4 else 1
 
 
 def _texts(labels: Iterable[object] | str | None) -> Iterator[object]:

@@ -20,7 +20,7 @@ def make_grid(
     pad_value: Any = 0.0,  # noqa: ANN401
     *,
     cell: tuple[int, int] | str | None = None,
-    max_bytes: int | None = None,
+    max_bytes: int | str | None = None,
     over: str = "raise",
     labels: Iterable[object] | str | None = None,
 ) -> Any:  # noqa: ANN401
@@ -42,7 +42,7 @@ def make_grid(
         cell: `(height, width)`, or `"largest"`: images of several sizes, each in the middle of a
             cell. Files and Pillow images are shrunk to fit, others may not be larger. A single
             image is a grid too.
-        max_bytes: How large the result may be.
+        max_bytes: How large the result may be: bytes, or a size such as `2GiB`.
         over: What to do about a larger one: `"raise"`, or `"file"` to keep it in a temporary file
             in `tempfile.gettempdir()` without a name, whose pages the system can take back.
         labels: One text for each image, or `None` for an image without one: written in a strip of

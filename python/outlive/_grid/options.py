@@ -25,15 +25,15 @@ class Options(NamedTuple):
         """What torchvision does not have, refused at once where it makes no sense.
 
         Raises:
-            TypeError: `cell` is no pair of whole numbers.
-            ValueError: There is no such cell, or nothing of this name can be done.
+            TypeError: `cell` is no pair of whole numbers, or `max_bytes` no size.
+            ValueError: There is no such cell or size, or nothing of this name can be done.
         """
         if self.over not in ("raise", "file"):
             raise ValueError(f"over has to be 'raise' or 'file': {self.over!r}")
         plain = self._replace(nrow=_plain(self.nrow, 1), padding=_plain(self.padding, 0))
         # Beside another type, NumPy's calculate otherwise than Python's.
         usual = plain if plain.has_usual_geometry() else self
-        return usual._replace(cell=_cell(self.cell))
+        return usual._replace(cell=_cell(self.cell), max_bytes=_bytes(self.max_bytes))
 
     @property
     def makes_cells(self) -> bool:
@@ -66,6 +66,19 @@ def _plain(number: Any, least: int) -> Any:  # noqa: ANN401
     numpy = sys.modules.get("numpy")
     is_long = numpy is not None and isinstance(number, numpy.signedinteger) and number.nbytes >= 4
     return int(number) if is_long and number >= least else number
+
+
+def _bytes(size: Any) -> Any:  # noqa: ANN401
+    if size is None:
+        return None
+    if isinstance(size, str):
+        from outlive._limit import limit_bytes
+
+        return limit_bytes(size, 0)
+    count = index(size)
+    if count < 0:
+        raise ValueError(f"max_bytes is negative: {size!r}")
+    return count
 
 
 def _cell(cell: Any) -> Any:  # noqa: ANN401

@@ -42,6 +42,8 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
 
 def _options(**kwargs: Any) -> Options:  # noqa: ANN401
     """The arguments by name; one that `make_grid` does not have is a `TypeError` as there."""
+    for name in kwargs.keys() - set(Options._fields):
+        raise TypeError(f"save_image() got an unexpected keyword argument {name!r}")
     options = Options(**kwargs).checked()
     if options.labels is not None:
         captions.check(options.labels)

@@ -21,7 +21,7 @@ pub struct GridArguments {
     pub paths: Vec<OsString>,
     /// Where to: a picture (`.png`, `.jpg`, `.webp`), a page to zoom into (`FOLDER/`), or that
     /// page in one file (`.zip`)
-    #[arg(short, long, value_name = "OUTPUT", required_unless_present = "serve")]
+    #[arg(short, long, value_name = "OUTPUT")]
     pub output: Option<PathBuf>,
     /// Replace an output that is there and is not this grid
     #[arg(long)]
@@ -40,10 +40,10 @@ pub struct GridArguments {
     pub storage: StorageArguments,
     /// Bytes that may be in memory at once for decoding; an image that needs more is shown as
     /// broken
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_budget)]
+    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", default_value = "64MiB", value_parser = parse_budget)]
     pub budget: u64,
     /// Threads that decode; without it, one for each processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// How to print what came of it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -71,13 +71,13 @@ pub struct ImageArguments {
 #[derive(Clone, Debug, Args)]
 pub struct LookArguments {
     /// Pixels of a cell: `128`, or `160x120`
-    #[arg(long, value_name = "SIZE", default_value = "128", value_parser = parse_cell)]
+    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", default_value = "128", value_parser = parse_cell)]
     pub cell: (u32, u32),
     /// Cells in a row; `auto` makes the sheet about square
-    #[arg(long, value_name = "N", default_value = "auto", value_parser = parse_columns)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value = "auto", value_parser = parse_columns)]
     pub columns: ColumnCount,
     /// Pixels between cells
-    #[arg(long, value_name = "PIXELS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=1000))]
+    #[arg(long, allow_negative_numbers = true, value_name = "PIXELS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=1000))]
     pub padding: u32,
     /// Behind and between images: `#rgb`, `#rrggbb`, or a name such as `white`
     #[arg(long, value_name = "COLOUR", default_value = "white", value_parser = parse_colour)]
@@ -97,10 +97,10 @@ pub struct LookArguments {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct StorageArguments {
     /// Of JPEG and WebP, 1 to 100
-    #[arg(long, value_name = "N", default_value_t = 85, value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 85, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub quality: u8,
     /// Work spent on a smaller PNG: `fast`, or 0 (none) to 9 (most)
-    #[arg(long, value_name = "LEVEL", default_value = "fast", value_parser = parse_effort)]
+    #[arg(long, allow_negative_numbers = true, value_name = "LEVEL", default_value = "fast", value_parser = parse_effort)]
     pub effort: EffortOption,
     /// The kind of the tiles of a page
     #[arg(long, value_enum, default_value_t = TileKind::Jpg)]

@@ -34,7 +34,13 @@ pub fn run(arguments: &GridArguments) -> Result<Ending> {
     if arguments.serving.serve {
         return serve::run(arguments);
     }
-    let output = arguments.output.as_deref().unwrap_or(Path::new(""));
+    let Some(output) = arguments.output.as_deref() else {
+        bail!(
+            "No output\n\
+             hint: `-o sheet.png` makes one picture, `-o page/` a page to zoom into, `--serve` shows \
+             one at once"
+        );
+    };
     let destination = Destination::of(output, arguments.storage)?;
     destination.check_folder()?;
     destination.refuse_inputs(&arguments.paths)?;

@@ -1,13 +1,14 @@
 //! Which images the arguments ask for.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use outlive_data::listing::{
     Captions, Columns, Details, Direction, Exclusion, Input, Labels, ListedEntries, Listing,
     ListingError, Options, Order, Origin, Place, Separator,
@@ -75,6 +76,10 @@ fn check(listing: &Listing) -> Result<()> {
         bail!("`{path}`: {}", problem.reason);
     }
     if listing.is_empty() {
+        if let Some(problem) = problems.first() {
+            let path = visible(&String::from_utf8_lossy(&problem.path));
+            bail!("No images found\n`{path}`: {}", problem.reason);
+        }
         bail!(
             "No images found\nhint: in folders, images are known by their ending, such as `.jpg`"
         );
@@ -110,11 +115,21 @@ fn inputs(arguments: &GridArguments) -> Result<Vec<Input>> {
         let file = Path::new(OsStr::from_bytes(file));
         Ok(Input::List {
             name: file.display().to_string(),
-            reader: Box::new(fs_err::File::open(file)?),
+            reader: Box::new(opened(file)?),
             separator,
         })
     });
     inputs.collect()
+}
+
+/// A file that an argument names.
+fn opened(path: &Path) -> Result<File> {
+    File::open(path).map_err(|error| {
+        let text = error.to_string();
+        let reason = text.split(" (os error").next().unwrap_or_default();
+        let path = visible(&path.display().to_string());
+        anyhow!("`{path}`: {reason}")
+    })
 }
 
 /// How images are called, linked and captioned.
@@ -156,8 +171,7 @@ fn labels(captions: &OsStr) -> Result<Labels> {
             file.display()
         ),
     };
-    let opened = fs_err::File::open(file)?;
-    let captions = Captions::read(opened, columns, &std::env::temp_dir());
+    let captions = Captions::read(opened(file)?, columns, &std::env::temp_dir());
     let captions = captions.map_err(told);
     let captions = captions.with_context(|| format!("`{}`", file.display()))?;
     Ok(Labels::Captions(captions))
