@@ -312,9 +312,11 @@ def test_letters_are_not_transparent():
         assert pad == 0 or texts[:, 3].min() == 1
 
 
-@pytest.mark.parametrize("wrong, count", [(["a"], "1"), ([], "0"), (["a"] * 11, "11")])
+@pytest.mark.parametrize(
+    "wrong, count", [(["a"], "is 1 label"), ([], "are 0 labels"), (["a"] * 11, "are 11 labels")]
+)
 def test_as_many_labels_as_images_are_needed(wrong, count, tmp_path):
-    message = f"There are {count} labels for 9 images"
+    message = f"There {count} for 9 images"
     for images in (IMAGES, IMAGES.numpy(), iter(IMAGES), list(IMAGES)):
         with pytest.raises(ValueError, match=message):
             outlive.make_grid(images, labels=wrong)
@@ -324,7 +326,7 @@ def test_as_many_labels_as_images_are_needed(wrong, count, tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ValueError, match="more than 9 labels for 9 images"):
         outlive.make_grid(IMAGES, labels=iter(int, 1))
-    with pytest.raises(ValueError, match="There are 1 labels for 9 images"):
+    with pytest.raises(ValueError, match="There is 1 label for 9 images"):
         outlive.make_grid(IMAGES, labels="a text")
 
 

@@ -1,5 +1,6 @@
 """`outlive.Grid` among threads, forks and mistakes: no cell is lost, doubled or overwritten."""
 
+import errno
 import io
 import os
 import threading
@@ -70,8 +71,11 @@ def test_a_grid_is_not_saved_without_a_name(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_missing_is_an_error_python_knows(tmp_path):
     grid = outlive.Grid().add(image_of(1))
-    with pytest.raises(FileNotFoundError):
-        grid.save(tmp_path / "gone" / "a.png")
+    for name in ("a.png", "a.jpg", "a.webp", "a.zip"):
+        with pytest.raises(FileNotFoundError, match=r"gone/a\.") as caught:
+            grid.save(tmp_path / "gone" / name)
+        assert caught.value.errno == errno.ENOENT
+        assert "os error" not in str(caught.value)
 
 
 def test_too_few_labels_leave_the_grid_as_it_was():

@@ -80,7 +80,8 @@ def test_drawn_at_once_as_on_a_gpu_it_gives_the_same_bits(share, monkeypatch):
         if differs:
             found.append((seed, differs, arguments))
     assert not found, (len(found), found[:5])
-    assert len(drawn) > CALLS / SHARES / 4
+    # Most calls are errors, single images or nothing that can be drawn in place.
+    assert len(drawn) > CALLS / SHARES / 8
 
 
 LARGE = [

@@ -1,6 +1,6 @@
 //! The one place where errors of the crates become Python exceptions.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use outlive_data::decode::DecodeError;
@@ -95,20 +95,33 @@ pub(crate) fn of_page(error: &PyramidError) -> PyErr {
 }
 
 fn system(source: &io::Error, message: String) -> PyErr {
-    match number_of(source) {
-        Some(number) => PyOSError::new_err((number, message)),
-        None => PyOSError::new_err(message),
-    }
+    let Some(number) = number_of(source) else {
+        return PyOSError::new_err(message);
+    };
+    // Python puts the number in front.
+    let end = message.rfind(" (os error").unwrap_or(message.len());
+    let text = message.get(..end).unwrap_or(&message).to_owned();
+    PyOSError::new_err((number, text))
 }
 
-/// The system's number of an error, which may be wrapped in one that names the file. By it Python
-/// knows which exception it is.
+/// The system's number of an error: by it Python knows which exception it is. An error that names
+/// its file has only its kind left.
 fn number_of(error: &io::Error) -> Option<i32> {
-    let wrapped = || {
-        let cause = error.get_ref()?.source()?;
-        cause.downcast_ref::<io::Error>()?.raw_os_error()
+    let by_kind = || match error.kind() {
+        ErrorKind::NotFound => Some(2),
+        ErrorKind::PermissionDenied => Some(13),
+        ErrorKind::ResourceBusy => Some(16),
+        ErrorKind::AlreadyExists => Some(17),
+        ErrorKind::NotADirectory => Some(20),
+        ErrorKind::IsADirectory => Some(21),
+        ErrorKind::FileTooLarge => Some(27),
+        ErrorKind::StorageFull => Some(28),
+        ErrorKind::ReadOnlyFilesystem => Some(30),
+        ErrorKind::InvalidFilename => Some(36),
+        ErrorKind::QuotaExceeded => Some(122),
+        _ => None,
     };
-    error.raw_os_error().or_else(wrapped)
+    error.raw_os_error().or_else(by_kind)
 }
 
 /// A file that cannot be read as a black box, named.
