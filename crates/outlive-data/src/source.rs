@@ -15,6 +15,10 @@ use crate::window::Window;
 /// most.
 const STARTS: [usize; 3] = [32 << 10, 256 << 10, 2 << 20];
 
+/// Chunks that are passed in search of one, and bytes of it: it is small, and says early what matters.
+const MOST_CHUNKS: usize = 4096;
+const MOST_OF_CHUNK: u64 = 16 << 10;
+
 /// `O_NONBLOCK` of Linux: opening a named pipe must not wait for its other end.
 const NO_WAITING: i32 = 0o4000;
 
@@ -46,6 +50,35 @@ impl Opened {
             offset: 0,
             bytes: facts.len(),
         })
+    }
+}
+
+impl Opened {
+    /// The first bytes of a chunk of a RIFF file, looked for from the chunk at `at` on.
+    fn riff_chunk(&self, mut at: u64, name: [u8; 4]) -> Option<Vec<u8>> {
+        for _ in 0..MOST_CHUNKS {
+            let [a, b, c, d, length @ ..] = {
+                let mut head = [0; 8];
+                self.read_exact(at, &mut head)?;
+                head
+            };
+            let length = u32::from_le_bytes(length);
+            at += 8;
+            if [a, b, c, d] == name {
+                let left = self.bytes.saturating_sub(at);
+                let mut data = vec![0; left.min(length.into()).min(MOST_OF_CHUNK) as usize];
+                self.read_exact(at, &mut data)?;
+                return Some(data);
+            }
+            at += u64::from(length) + u64::from(length & 1);
+        }
+        None
+    }
+
+    fn read_exact(&self, at: u64, room: &mut [u8]) -> Option<()> {
+        let is_there = at.saturating_add(room.len() as u64) <= self.bytes;
+        let place = self.offset.saturating_add(at);
+        (is_there && self.file.read_exact_at(room, place).is_ok()).then_some(())
     }
 }
 
@@ -99,23 +132,44 @@ impl PictureReader {
         ground: Colour,
     ) -> Result<Read, DecodeError> {
         let (header, start) = self.header(opened, scale)?;
-        let grant = self.take(opened, &header)?;
-        let limit = grant.bytes();
-        let decoded = match self.decode_in_passing(opened, &header, start, scale) {
-            Some(picture) => Ok((header, picture)),
-            None => self.fill(opened, opened.bytes).and_then(|()| {
-                self.decoder
-                    .decode(&self.buffer, &header, scale, ground, limit)
-            }),
+        let passing = |reader: &mut Self| reader.decode_in_passing(opened, &header, start, scale);
+        let whole = |reader: &mut Self, limit| {
+            reader.fill(opened, opened.bytes)?;
+            let Self {
+                decoder, buffer, ..
+            } = reader;
+            decoder.decode(buffer, &header, scale, ground, limit)
         };
-        self.let_go();
-        drop(grant);
+        let needed = self.needed(opened, &header);
+        let mut decoded = self.within(needed, |reader, limit| match passing(reader) {
+            Some(picture) => Ok((header, picture)),
+            None => whole(reader, limit),
+        });
+        if let Err(DecodeError::OverBudget { needed: more, .. }) = decoded
+            && more > needed
+        {
+            // The file says more than its header did; what was taken is given back by now.
+            decoded = self.within(more, whole);
+        }
         let (header, picture) = decoded?;
         Ok(Read {
             picture,
             width: header.width,
             height: header.height,
         })
+    }
+
+    /// Does something that takes so many bytes.
+    fn within<T>(
+        &mut self,
+        needed: u64,
+        work: impl FnOnce(&mut Self, u64) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let grant = self.take(needed)?;
+        let done = work(self, grant.bytes());
+        self.let_go();
+        drop(grant);
+        done
     }
 
     /// Decodes while it reads, in a buffer of at most `size` bytes, in which the header is.
@@ -145,9 +199,11 @@ impl PictureReader {
         for start in STARTS {
             let length = opened.bytes.min(start as u64);
             let grant = self.take_start(length)?;
-            let header = self
-                .fill(opened, length)
-                .and_then(|()| decode::header(&self.buffer, scale));
+            let header = self.fill(opened, length).and_then(|()| {
+                let exif =
+                    decode::late_exif(&self.buffer).and_then(|at| opened.riff_chunk(at, *b"EXIF"));
+                decode::header_with(&self.buffer, exif.as_deref(), scale)
+            });
             self.let_go();
             drop(grant);
             match header {
@@ -167,11 +223,7 @@ impl PictureReader {
             return Ok(None);
         }
         let bytes = (length * 4).min(self.budget.total());
-        let grant = self.budget.take(bytes);
-        grant.map(Some).map_err(|refused| DecodeError::OverBudget {
-            needed: refused.needed,
-            budget: refused.total,
-        })
+        self.take(bytes).map(Some)
     }
 
     /// Only what no grant stands for may stay: there may be many threads.
@@ -181,18 +233,21 @@ impl PictureReader {
         }
     }
 
-    fn take(&self, opened: &Opened, header: &Header) -> Result<Grant, DecodeError> {
-        let over = |needed: u64| DecodeError::OverBudget {
-            needed,
-            budget: self.budget.total(),
-        };
-        let needed = match header.cost {
+    fn needed(&self, opened: &Opened, header: &Header) -> u64 {
+        match header.cost {
             Cost::Bytes(bytes) => bytes.saturating_add(opened.bytes),
             // The decoder itself learns on the way what it needs: it gets all there is, alone.
             Cost::Unknown if opened.bytes < self.budget.total() => self.budget.total(),
             Cost::Unknown => opened.bytes,
-        };
-        self.budget.take(needed).map_err(|_| over(needed))
+        }
+    }
+
+    fn take(&self, needed: u64) -> Result<Grant, DecodeError> {
+        let grant = self.budget.take(needed);
+        grant.map_err(|refused| DecodeError::OverBudget {
+            needed: refused.needed,
+            budget: refused.total,
+        })
     }
 
     /// Reads the first `length` bytes into the buffer; fewer are a file that changed meanwhile.
@@ -233,6 +288,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::decode::vp8l::tests::{bomb, file_of};
     use crate::fit::Fit;
 
     #[test]
@@ -252,5 +308,61 @@ mod tests {
         assert_eq!(error.to_string(), "No size in its first 2 MiB");
         assert!(budget.peak() >= 2 << 20, "{}", budget.peak());
         assert!(reader.buffer.capacity() <= STARTS[0]);
+    }
+
+    fn opened(bytes: &[u8]) -> Opened {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        Opened {
+            file,
+            offset: 0,
+            bytes: bytes.len() as u64,
+        }
+    }
+
+    #[test]
+    fn tables_that_the_header_does_not_tell_of_count() {
+        let scale = Scale::Box(Fit::Contain, 8, 8);
+        let budget = Budget::new(64 << 20);
+        let mut reader = PictureReader::new(Arc::clone(&budget));
+        let small = opened(&file_of(&[&bomb(128)]));
+        let picture = reader.read(&small, scale, Colour([9; 3])).unwrap().picture;
+        assert_eq!(picture.pixels(), [0; 8 * 8 * 3]);
+        assert!(budget.peak() > 12 << 20, "{}", budget.peak());
+        let large = opened(&file_of(&[&bomb(1024)]));
+        let error = reader.read(&large, scale, Colour([9; 3])).unwrap_err();
+        let expected = 65_536 * (2954 * 4 + 568);
+        assert!(
+            matches!(error, DecodeError::OverBudget { needed, budget }
+                if needed > expected && budget == 64 << 20),
+            "{error}"
+        );
+        assert!(reader.read(&small, scale, Colour([9; 3])).is_ok());
+    }
+
+    #[test]
+    fn a_picture_is_turned_by_what_comes_behind_its_pixels() {
+        let picture = bomb(16);
+        let facts = [8, 0, 0, 0, 15, 0, 0, 15, 0, 0];
+        let chunk = |name: &[u8; 4], data: &[u8]| {
+            [&name[..], &(data.len() as u32).to_le_bytes(), data].concat()
+        };
+        let head = chunk(b"VP8X", &facts);
+        // One entry: the picture is turned by a quarter.
+        let exif = chunk(
+            b"EXIF",
+            b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0",
+        );
+        for filling in [0, 30 << 10, (32 << 10) - 100, 40 << 10, 3 << 20] {
+            let filling = chunk(b"JUNK", &vec![0; filling]);
+            let found = |exif: &[u8]| {
+                let file = file_of(&[&head, &picture, &filling, exif]);
+                let mut reader = PictureReader::new(Budget::new(64 << 20));
+                let (header, _) = reader.header(&opened(&file), Scale::Full).unwrap();
+                format!("{header:?}").contains("Rotate90")
+            };
+            assert!(found(&exif));
+            assert!(!found(&exif[..12]));
+        }
     }
 }

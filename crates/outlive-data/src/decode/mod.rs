@@ -5,6 +5,7 @@
 //! PNG row by row; so a picture of 12 megapixels for a cell of 128 pixels never exists in full.
 //! Damaged files are errors: half a picture is not shown as a whole one.
 
+mod blend;
 mod error;
 mod format;
 mod ico;
@@ -13,6 +14,7 @@ mod other;
 mod png;
 mod shrink;
 mod tiff;
+pub(crate) mod vp8l;
 mod webp;
 
 pub use self::error::DecodeError;
@@ -100,11 +102,28 @@ struct Stored {
 /// Reads the header from the first bytes of a file. [`DecodeError::CutOff`] means that more of them
 /// are needed, or that there are no more.
 pub fn header(start: &[u8], scale: Scale) -> Result<Header, DecodeError> {
+    header_with(start, None, scale)
+}
+
+/// Where to look for EXIF, if the first bytes of a file say that it comes behind them: at this chunk
+/// of RIFF or after it.
+pub(crate) fn late_exif(start: &[u8]) -> Option<u64> {
+    matches!(Format::of(start), Ok(Format::WebP))
+        .then(|| webp::late_exif(start))
+        .flatten()
+}
+
+/// The same as [`header`], with the EXIF of a file that has it elsewhere.
+pub(crate) fn header_with(
+    start: &[u8],
+    exif: Option<&[u8]>,
+    scale: Scale,
+) -> Result<Header, DecodeError> {
     let format = Format::of(start)?;
     let shape = match format {
         Format::Jpeg => Shape::Jpeg(jpeg::Frame::read(start)?),
         Format::Png => Shape::Png(png::Shape::read(start)?),
-        Format::WebP => Shape::WebP(webp::Shape::read(start)?),
+        Format::WebP => Shape::WebP(webp::Shape::read(start, exif)?),
         Format::Other(_) => {
             return Ok(Header {
                 format,
@@ -128,6 +147,17 @@ pub fn header(start: &[u8], scale: Scale) -> Result<Header, DecodeError> {
         cost: Cost::Bytes(cost.saturating_add(resized)),
         ..header
     })
+}
+
+/// Refuses a WebP whose tables, of which the header says nothing, need more than there is.
+fn check_tables(file: &[u8], header: &Header, limit: u64) -> Result<(), DecodeError> {
+    let tables = webp::table_bytes(file);
+    match header.cost {
+        Cost::Bytes(cost) if tables > SLACK / 2 => {
+            other::within(cost + tables + file.len() as u64, limit)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes that resizing takes: first across, then down, then perhaps turned.
@@ -205,7 +235,8 @@ pub struct Decoder {
 
 impl Decoder {
     /// Decodes a whole file, of which `header` was read, to the size that the header was asked for.
-    /// Transparent parts show `ground`. `limit` bounds what formats of unknown cost may take.
+    /// Transparent parts show `ground`. `limit` bounds what all of it may take: where the file says
+    /// more than its header did, the error says how much is enough.
     pub fn decode(
         &mut self,
         file: &[u8],
@@ -218,7 +249,10 @@ impl Decoder {
         let (header, picture) = match header.format {
             Format::Jpeg => (*header, self.jpeg.decode(file, target)?),
             Format::Png => (*header, png::decode(file, target, ground)?),
-            Format::WebP => (*header, webp::decode(file, target, ground)?),
+            Format::WebP => {
+                check_tables(file, header, limit)?;
+                (*header, webp::decode(file, target, ground)?)
+            }
             Format::Other(kind) => {
                 let (stored, picture) = other::decode(file, kind, ground, limit)?;
                 (Header::new(header.format, &stored, scale)?, picture)

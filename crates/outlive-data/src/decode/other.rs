@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
-use super::png::blend;
+use super::blend::blended;
 use super::{DecodeError, Format, Stored, ico, tiff};
 use crate::orientation::Orientation;
 use crate::picture::{Colour, Picture};
@@ -57,8 +57,12 @@ pub(super) fn decode_here(
         .saturating_add(file.len() as u64);
     within(needed, limit)?;
     let mut limits = Limits::no_limits();
-    // The rest is what is made of the pixels afterwards.
-    limits.max_alloc = Some(limit.saturating_sub(file.len() as u64));
+    // The rest is what is made of the pixels afterwards. A GIF does not count its own pixels.
+    let own = match kind {
+        ImageFormat::Gif => decoder.total_bytes(),
+        _ => 0,
+    };
+    limits.max_alloc = Some(limit.saturating_sub(file.len() as u64).saturating_sub(own));
     decoder.set_limits(limits).map_err(broken)?;
     let tag = decoder
         .orientation()
@@ -77,11 +81,7 @@ fn on_ground(picture: DynamicImage, ground: Colour) -> Option<Picture> {
     if !picture.color().has_alpha() {
         return Picture::new(width, height, picture.into_rgb8().into_raw());
     }
-    let four = picture.into_rgba8().into_raw();
-    let mut pixels = vec![0; four.len() / 4 * 3];
-    for (pixel, from) in pixels.chunks_exact_mut(3).zip(four.chunks_exact(4)) {
-        blend(pixel, from, ground);
-    }
+    let pixels = blended(&picture.into_rgba8().into_raw(), ground);
     Picture::new(width, height, pixels)
 }
 

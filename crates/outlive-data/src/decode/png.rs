@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use png::{ColorType, DecodingError, Limits, Reader, Transformations};
 
+use super::blend::blend;
 use super::shrink::{self, Shrink};
 use super::{DecodeError, Format, Stored};
 use crate::orientation::Orientation;
@@ -161,18 +162,6 @@ fn to_rgb(stored: &[u8], colours: ColorType, ground: Colour, row: &mut [u8]) {
                 }
             }
         }
-    }
-}
-
-/// A pixel of four values on a ground.
-pub(super) fn blend(pixel: &mut [u8], four: &[u8], ground: Colour) {
-    let &[ref colour @ .., alpha] = four else {
-        return;
-    };
-    let alpha = u32::from(alpha);
-    for ((result, &value), &below) in pixel.iter_mut().zip(colour).zip(&ground.0) {
-        let mixed = u32::from(value) * alpha + u32::from(below) * (255 - alpha);
-        *result = ((mixed + 127) / 255) as u8;
     }
 }
 

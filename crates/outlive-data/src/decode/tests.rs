@@ -208,6 +208,27 @@ fn other_formats_decode_within_their_limit() {
     }
 }
 
+#[test]
+fn a_gif_that_is_larger_inside_than_outside_stays_within_its_limit() {
+    let side = |length: u16| length.to_le_bytes();
+    let frame = [
+        &[0x2c, 0, 0, 0, 0],
+        &side(2100)[..],
+        &side(2100),
+        &[0, 2, 2, 0x4c, 1],
+    ]
+    .concat();
+    let palette = [0x91, 0, 0, 0, 0, 0, 255, 255, 255, 0, 255, 0, 255, 0, 0];
+    let file = [b"GIF89a", &side(1000)[..], &side(1000), &palette, &frame].concat();
+    let header = header(&file, Scale::Full).unwrap();
+    let limit = |bytes| Decoder::default().decode(&file, &header, Scale::Full, WHITE, bytes);
+    let error = limit(1 << 30).unwrap_err().to_string();
+    assert!(error.contains("End of File"), "{error}");
+    // Its own 4 MB and the 17.6 MB of the frame are more than this.
+    let error = limit(20_000_000).unwrap_err().to_string();
+    assert!(error.contains("limit"), "{error}");
+}
+
 /// A strip of one pixel height, enlarged to cover a cell, would be gigantic.
 #[test]
 fn a_covered_cell_costs_no_more_than_what_is_seen() {

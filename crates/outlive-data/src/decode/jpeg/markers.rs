@@ -15,6 +15,8 @@ pub(crate) struct Frame {
     sixteenths: u64,
     /// Whether all coefficients are kept until the last scan.
     whole: bool,
+    /// Without coefficients, so that it cannot be shrunk while it is decoded.
+    pub(super) lossless: bool,
     /// The marker of programs that invert their four colours.
     pub(super) adobe: bool,
     orientation: Orientation,
@@ -105,6 +107,7 @@ impl Frame {
             sixteenths,
             // Progressive ones, with either way of coding.
             whole: matches!(marker, 0xc2 | 0xc6 | 0xca | 0xce),
+            lossless: matches!(marker, 0xc3 | 0xc7 | 0xcb | 0xcf),
             adobe: false,
             orientation: Orientation::default(),
         })
@@ -119,7 +122,11 @@ impl Frame {
 
     /// The size that comes out when at least `target` is wanted.
     pub(crate) fn decoded(&self, target: (u32, u32)) -> (u32, u32) {
-        super::Decoder::decoded_size((self.width, self.height), target)
+        let size = (self.width, self.height);
+        if self.lossless {
+            return size;
+        }
+        super::Decoder::decoded_size(size, target)
     }
 
     /// Bytes that decoding to at least `target` takes.

@@ -54,7 +54,11 @@ impl Decoder {
         if (header.width, header.height) != (frame.width as usize, frame.height as usize) {
             return Err(DecodeError::broken(Format::Jpeg, "two sizes in one file"));
         }
-        let factor = eighths((frame.width, frame.height), target);
+        let factor = if frame.lossless {
+            ScalingFactor::ONE
+        } else {
+            eighths((frame.width, frame.height), target)
+        };
         decompressor.set_scaling_factor(factor).map_err(broken)?;
         let format = match header.colorspace {
             Colorspace::CMYK | Colorspace::YCCK => PixelFormat::CMYK,
@@ -125,6 +129,24 @@ mod tests {
     use turbojpeg::{Compressor, Subsamp};
 
     use super::*;
+
+    #[test]
+    fn a_file_without_loss_is_decoded_in_full() {
+        let pixels: Vec<u8> = (0..64 * 64 * 3).map(|at| (at / 7) as u8).collect();
+        let mut compressor = Compressor::new().unwrap();
+        compressor.set_lossless(true).unwrap();
+        let image = Image {
+            pixels: &pixels[..],
+            width: 64,
+            pitch: 64 * 3,
+            height: 64,
+            format: PixelFormat::RGB,
+        };
+        let file = compressor.compress_to_vec(image).unwrap();
+        assert_eq!(Frame::read(&file).unwrap().decoded((8, 8)), (64, 64));
+        let decoded = Decoder::default().decode(&file, (8, 8)).unwrap();
+        assert!(decoded.pixels() == pixels);
+    }
 
     #[test]
     fn a_damaged_file_harms_none_that_follows() {
