@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::error::ListingError;
 use super::exclusion::{Exclusion, Identity};
+use super::input::is_image_name;
 use super::item::{Item, Kind};
 use super::order::{Direction, Order, push_natural};
 use super::problem::{Origin, Problem, Problems};
@@ -52,7 +53,7 @@ pub(super) struct Gatherer<'a> {
     sequence: u64,
     found: u64,
     ticks: u64,
-    /// Whether the excluded file was come by.
+    /// Whether the excluded file was come by under the name of an image.
     has_left_out: bool,
     key: Vec<u8>,
     record: Vec<u8>,
@@ -88,7 +89,7 @@ impl<'a> Gatherer<'a> {
     /// Whether an entry of a folder is the excluded file.
     pub(super) fn leaves_out(&mut self, folder: Identity, name: &[u8]) -> bool {
         let is_excluded = self.options.excluded.is_entry(folder, name);
-        self.has_left_out |= is_excluded;
+        self.has_left_out |= is_excluded && is_image_name(name);
         is_excluded
     }
 

@@ -144,6 +144,27 @@ fn a_stop_at_any_cell_leaves_a_picture_and_the_rest_follows_byte_for_byte() {
 }
 
 #[test]
+fn what_it_goes_on_with_is_no_other_file_and_what_lies_in_its_place_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sheet.png");
+    let prepared = || Sheet::prepare(SMALL, STYLE, &path, options(Effort::Fast, 2)).unwrap();
+    assert!(!prepared().replaces_another());
+    // In the first row and after it.
+    for cells in [1, 7] {
+        write(SMALL, &mut Painted::stopping_after(cells), &path).unwrap();
+        assert!(!prepared().replaces_another(), "{cells}");
+        let partial = folder.path().join("sheet.png.outlive-partial");
+        std::fs::rename(&path, &partial).unwrap();
+        assert!(!prepared().replaces_another(), "{cells}");
+        std::fs::write(&path, "of somebody").unwrap();
+        assert!(prepared().replaces_another(), "{cells}");
+        std::fs::rename(&partial, &path).unwrap();
+    }
+    write(SMALL, &mut Painted::all(), &path).unwrap();
+    assert!(prepared().replaces_another());
+}
+
+#[test]
 fn several_stops_in_a_row_and_broken_cells_are_counted_over_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sheet.png");

@@ -1,7 +1,7 @@
 //! Draws tiles depth first: the four below a tile, then the tile. At any time there is one tile a
 //! level in memory, and a few that wait for being encoded on a second thread.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -71,6 +71,7 @@ pub(super) fn render(
             parties,
             jobs,
             spare,
+            handed_on: VecDeque::new(),
             path: Vec::new(),
             drawn: 0,
             end: End::Complete,
@@ -102,6 +103,8 @@ struct Renderer<'a, 'b> {
     parties: Parties<'b>,
     jobs: SyncSender<Job>,
     spare: Receiver<Vec<u8>>,
+    /// Tiles that are with the encoder, or were, oldest first.
+    handed_on: VecDeque<Tile>,
     /// From the root to the tile at hand.
     path: Vec<Tile>,
     drawn: u64,
@@ -186,6 +189,7 @@ impl Renderer<'_, '_> {
     /// All tiles on the path to the root will be written too early.
     fn stop(&mut self) -> Result<(), Failure> {
         self.end = End::Stopped;
+        while self.take_spare().is_some() {}
         self.parties.provisional.extend(&self.path);
         let told = (self.parties.on_stop)(&self.parties.provisional);
         told.map_err(|error| Some(PyramidError::write(self.plan.root)(error)))
@@ -196,16 +200,24 @@ impl Renderer<'_, '_> {
         if self.plan.kept.contains(&tile) {
             return Ok(());
         }
-        if self.end == End::Complete {
-            self.parties.provisional.remove(&tile);
-        }
+        self.handed_on.push_back(tile);
         self.jobs.send(Job { tile, pixels }).map_err(|_| None)
     }
 
+    /// Memory that the encoder gives back, once the tile that was in it is in its place.
+    fn take_spare(&mut self) -> Option<Vec<u8>> {
+        let bytes = self.spare.try_recv().ok()?;
+        if let Some(tile) = self.handed_on.pop_front() {
+            // Before, a kill would leave what an earlier call wrote too early.
+            self.parties.provisional.remove(&tile);
+        }
+        Some(bytes)
+    }
+
     /// A tile of background.
-    fn blank(&self, tile: Tile) -> Pixels {
+    fn blank(&mut self, tile: Tile) -> Pixels {
         let (width, height) = self.plan.geometry.tile_size(tile);
-        let mut bytes = self.spare.try_recv().unwrap_or_default();
+        let mut bytes = self.take_spare().unwrap_or_default();
         bytes.resize(width * height * 3, 0);
         self.plan.style.fill(&mut bytes);
         Pixels {

@@ -122,6 +122,15 @@ impl Sheet {
         order(&self.layout, rows.saturating_mul(self.layout.columns))
     }
 
+    /// Whether writing it replaces a file that is not the one it goes on with.
+    pub fn replaces_another(&self) -> bool {
+        let goes_on_there = self.from.as_ref().is_some_and(|point| {
+            !Record::fits(point, &beside(&self.output, PARTIAL))
+                && Record::fits(point, &self.output)
+        });
+        !goes_on_there && self.output.symlink_metadata().is_ok()
+    }
+
     /// Draws all cells of [`Sheet::order`].
     pub fn write(
         self,

@@ -82,6 +82,8 @@ pub(super) fn write(
         };
         if from.is_none() {
             stream.begin(layout, &bands.top(), bands.stride())?;
+            // A stop in the first row can be continued too.
+            stream.steps.push_back(Step::Mark { rows: 0, broken: 0 });
         }
         stream.draw(bands, layout)
     })
@@ -171,9 +173,7 @@ impl Stream<'_> {
             return Ok(Written::Nothing);
         }
         self.finish()?;
-        if self.marked.rows > 0 {
-            self.keep()?;
-        }
+        self.keep()?;
         let height = rows * layout.pitch_y() + u64::from(layout.padding);
         self.target.seek(SeekFrom::Start(HEADER_AT))?;
         write_chunk(self.target, *b"IHDR", &header(layout.sheet_width(), height))?;
