@@ -14,7 +14,7 @@ use outlive_data::grid::layout::Layout;
 use outlive_data::grid::painter;
 use outlive_data::grid::progress::{End, Outcome};
 use outlive_data::grid::pyramid::{self, Pyramid, TileFormat};
-use outlive_data::grid::sheet::{self, Sheet};
+use outlive_data::grid::sheet::{self, Sheet, SheetError};
 use outlive_data::grid::style::Style;
 use outlive_data::listing::{Exclusion, Labels, ListedEntries};
 use outlive_data::picture::Colour;
@@ -135,9 +135,10 @@ impl Grid<'_> {
             fingerprint: Some(self.fingerprint()),
             keep: keep(self.arguments),
         };
-        let sheet = Sheet::prepare(self.layout, self.style(), path, options).map_err(told)?;
+        let sheet = Sheet::prepare(self.layout, self.style(), path, options)
+            .map_err(|error| told_with_budget(&error))?;
         let order = sheet.order();
-        if order.start == 0 && !self.arguments.overwrite {
+        if sheet.replaces_another() && !self.arguments.overwrite {
             self.destination.refuse_existing()?;
         }
         let list = BrokenList::new(path, order.start);
@@ -304,6 +305,18 @@ fn way_on(arguments: &GridArguments) -> &'static str {
         Keep::Finished => "The same command goes on from here",
         Keep::Nothing => "The same command without `--overwrite` goes on from here",
     }
+}
+
+/// Beside the hints of the library, which knows nothing of the option.
+fn told_with_budget(error: &SheetError) -> anyhow::Error {
+    let SheetError::TooMuchMemory { needed, .. } = error else {
+        return told(error);
+    };
+    // Twice over at most: other columns may need a little more.
+    let enough = needed.div_ceil(1 << 20).next_power_of_two();
+    told(format!(
+        "{error}\nhint: or allow it, with `--budget {enough}MiB`"
+    ))
 }
 
 fn threads(arguments: &GridArguments) -> usize {

@@ -163,6 +163,22 @@ fn an_image_over_the_budget_is_broken_and_no_more() {
 }
 
 #[test]
+fn a_sheet_that_needs_more_memory_names_the_budget_that_is_enough() {
+    let gallery = three();
+    let large = ["in", "-o", "s.webp", "--cell", "2000"];
+    let output = gallery.grid(&large);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let (_, after) = said.split_once("`--budget ").expect(&said);
+    let (budget, _) = after.split_once('`').unwrap();
+    let summary = gallery.summary(&[&large[..], &["--budget", budget]].concat());
+    assert_eq!(
+        (&summary["images"], &summary["broken"]),
+        (&3.into(), &0.into())
+    );
+}
+
+#[test]
 fn captions_are_drawn_below_their_image() {
     let gallery = three();
     gallery.write(
@@ -428,6 +444,10 @@ fn a_grid_is_not_among_its_own_images() {
         assert_eq!(gallery.summary(&arguments)["images"], 3);
     }
     fs_err::remove_file(gallery.path("in/s.jpg")).unwrap();
+    for _ in 0..2 {
+        let arguments = ["in", "-o", "in/page.zip", "--overwrite"];
+        assert_eq!(gallery.summary(&arguments)["images"], 3);
+    }
     for _ in 0..2 {
         assert_eq!(gallery.summary(&["in", "-o", "in/page/"])["images"], 3);
     }
