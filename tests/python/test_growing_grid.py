@@ -3,7 +3,12 @@
 import errno
 import io
 import os
+import pickle
+import signal
+import tempfile
 import threading
+import tracemalloc
+import zipfile
 
 import pytest
 
@@ -86,6 +91,82 @@ def test_too_few_labels_leave_the_grid_as_it_was():
     assert len(grid) == 0
 
 
+def test_a_text_is_one_label():
+    grid = outlive.Grid(cell=(8, 8))
+    with pytest.raises(ValueError, match="1 for 3"):
+        grid.add([image_of(1)] * 3, labels="cat")
+    assert len(grid) == 0
+    assert len(grid.add(image_of(1), labels="cat")) == 1
+
+
+def test_an_empty_grid_that_is_saved_has_no_size_yet(tmp_path):
+    grid = outlive.Grid()
+    with pytest.raises(outlive.OutliveError, match="no cells"):
+        grid.save(tmp_path / "a.png")
+    grid.add(image_of(1)).save(tmp_path / "a.png")
+    assert Image.open(tmp_path / "a.png").size == (12, 12)
+
+
+def test_a_handler_of_signals_saves_the_grid(tmp_path):
+    grid = outlive.Grid(cell=(8, 8))
+
+    class Label:
+        def __str__(self):
+            signal.raise_signal(signal.SIGUSR1)
+            return "label"
+
+    saved = []
+
+    def save(*_):
+        grid.save(tmp_path / "a.png")
+        saved.append(len(grid))
+
+    before = signal.signal(signal.SIGUSR1, save)
+    try:
+        grid.add([image_of(1)] * 3, labels=[None, Label(), None])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert (saved, len(grid)) == ([1], 3)
+
+
+def test_the_range_of_a_list_is_that_of_its_floating_point_images(tmp_path):
+    Image.fromarray(numpy.full((8, 8, 3), 200, numpy.uint8)).save(tmp_path / "a.png")
+    low, high = (numpy.full((3, 8, 8), value, numpy.float32) for value in (1, 3))
+    images = [low, tmp_path / "a.png", image_of(200), tmp_path / "gone.png", high]
+    grid = outlive.Grid(cell=(8, 8), columns=5).add(images, normalize=True)
+    grid.save(tmp_path / "sheet.png")
+    cells = cells_of(tmp_path / "sheet.png", 5)
+    assert (cells[:3], cells[4]) == ([0, 200, 200], 255)
+
+
+def test_a_plane_whose_least_value_is_a_negative_zero_is_scaled(tmp_path):
+    torch = pytest.importorskip("torch")
+    for plane in (torch.tensor([[-0.0, 1.0]]), numpy.array([[-0.0, 1.0]], numpy.float32)):
+        outlive.Grid(cell=(2, 2)).add([plane], normalize=True).save(tmp_path / "a.png")
+        assert numpy.asarray(Image.open(tmp_path / "a.png"))[2:4, 2:4].max() == 255
+
+
+def test_what_is_no_number_has_the_same_effect_wherever_it_stands(tmp_path):
+    good = numpy.linspace(0, 1, 3 * 64, dtype=numpy.float32).reshape(3, 8, 8)
+    bad = numpy.full((3, 8, 8), numpy.nan, numpy.float32)
+    for images in ([good, bad], [bad, good]):
+        grid = outlive.Grid(cell=(8, 8), columns=2).add(images, normalize=True)
+        grid.save(tmp_path / "a.png")
+        assert cells_of(tmp_path / "a.png", 2) == [0, 0]
+
+
+def test_a_folder_may_have_a_dot_in_its_name(tmp_path):
+    grid = outlive.Grid().add(image_of(1))
+    (tmp_path / "out.d").mkdir()
+    for name in ("lr-0.5/", "page.png/", "out.d"):
+        grid.save(f"{tmp_path}/{name}")
+        assert (tmp_path / name / "index.html").exists()
+    grid.save(tmp_path / "PAGE.ZIP")
+    assert zipfile.is_zipfile(tmp_path / "PAGE.ZIP")
+    with pytest.raises(ValueError, match=r"hint: .*or with / if"):
+        grid.save(tmp_path / "page.v2")
+
+
 def test_channels_that_come_last_are_named():
     with pytest.raises(ValueError, match=r"hint: channels come first: \(3, 32, 30\)"):
         outlive.Grid().add(numpy.zeros((32, 30, 3), numpy.uint8))
@@ -124,6 +205,55 @@ def test_a_budget_may_be_written_as_a_size():
     with pytest.raises(outlive.OverBudget):
         outlive.make_grid(images, max_bytes="10KiB")
     assert outlive.make_grid(images, max_bytes="1MiB").shape == (3, 68, 266)
-    for wrong in ("much", -1):
-        with pytest.raises(ValueError, match="much|negative"):
+    for wrong in ("much", -1, "80%"):
+        with pytest.raises(ValueError, match="much|negative|no share"):
             outlive.make_grid(images, max_bytes=wrong)
+
+
+def test_a_file_is_only_recommended_where_it_would_help():
+    images = numpy.zeros((4, 3, 64, 64), numpy.uint8)
+    with pytest.raises(outlive.OverBudget, match='over="file"'):
+        outlive.make_grid(images, max_bytes=10)
+    torch = pytest.importorskip("torch")
+    odd = {"nrow": numpy.uint8(4), "max_bytes": 10}
+    for over in ("raise", "file"):
+        with pytest.raises(outlive.OverBudget) as caught:
+            outlive.make_grid(torch.from_numpy(images), over=over, **odd)
+        assert "temporary file" not in str(caught.value)
+        again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+        assert str(again) == str(caught.value)
+
+
+def test_brightness_never_becomes_transparency():
+    grey, other = Image.new("L", (8, 8), 0), Image.new("RGBA", (8, 8))
+    for images in ([grey, other], [other, grey], [grey, Image.new("LA", (8, 8))]):
+        with pytest.raises(ValueError, match="channels"):
+            outlive.make_grid(images)
+    assert outlive.make_grid([grey, Image.new("RGB", (8, 8))]).shape == (3, 12, 22)
+
+
+@pytest.mark.parametrize("answer", [True, 1 << 40, -1, "much", None])
+def test_a_file_may_answer_a_write_with_anything(answer):
+    written = []
+
+    class File:
+        name = "a.png"
+
+        def write(self, data):
+            written.append(data)
+            return answer
+
+    outlive.save_image(numpy.full((3, 8, 8), 7, numpy.uint8), File(), format="png")
+    pixels = numpy.asarray(Image.open(io.BytesIO(b"".join(written))))
+    assert pixels.shape == (8, 8, 3)
+    assert (pixels == 7).all()
+
+
+def test_a_picture_of_bytes_is_written_without_a_second_copy(tmp_path):
+    image = numpy.zeros((3, 3000, 3000), numpy.uint8)
+    with tempfile.TemporaryFile() as file:
+        tracemalloc.start()
+        outlive.save_image(image, file, format="png")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 8 << 20

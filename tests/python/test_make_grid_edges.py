@@ -122,6 +122,13 @@ def test_other_layouts_are_not_taken_apart():
             check(form, normalize=True, value_range=bounds, scale_each=True)
 
 
+def test_bounds_beyond_the_dtype_are_refused_before_the_padding():
+    for pad in ("x", 1 << 300, 0):
+        for images in (IMAGES.half(), list(IMAGES.half()), IMAGES[:1].half()):
+            for bounds in ((-1e300, 1e300), (0, 1)):
+                check(images, normalize=True, value_range=bounds, pad_value=pad)
+
+
 def test_a_file_stays_as_it_is_if_there_is_no_picture(tmp_path: Path):
     path = tmp_path / "kept.png"
     path.write_bytes(b"kept")

@@ -1,5 +1,6 @@
 //! `GridSpool`: the cells of an `outlive.Grid`, kept on disk, and the files that are made of them.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -113,8 +114,11 @@ impl GridSpool {
             fingerprint: format!("{identity} {}", self.spool.len()),
             keep: Keep::Finished,
         };
-        python.detach(|| match path.extension().and_then(|it| it.to_str()) {
-            Some("zip") => self.save_page(&path, layout, page, Pyramid::in_zip),
+        let ending = path.extension().filter(|_| !is_folder(&path));
+        python.detach(|| match ending {
+            Some(ending) if ending.eq_ignore_ascii_case("zip") => {
+                self.save_page(&path, layout, page, Pyramid::in_zip)
+            }
             None => self.save_page(&path, layout, page, Pyramid::in_folder),
             Some(_) => self.save_sheet(&path, layout, columns.is_none()),
         })
@@ -131,6 +135,11 @@ fn memory(bytes: Option<usize>) -> PyResult<Vec<u8>> {
     } else {
         Err(PyMemoryError::new_err("There is no memory for a cell"))
     }
+}
+
+/// Whether it is one, or is called one.
+fn is_folder(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b"/") || path.is_dir()
 }
 
 /// What a link stands for, so that the link stays when its file is replaced.
@@ -210,7 +219,7 @@ impl GridSpool {
         let format = Format::of_name(&path.to_string_lossy(), 90).ok_or_else(|| {
             PyValueError::new_err(format!(
                 "No grid can be written as `{}`\n\
-                 hint: end it with .png, .jpg, .webp or .zip, or name a folder",
+                 hint: end it with .png, .jpg, .webp or .zip, or with / if it is a folder",
                 path.display()
             ))
         })?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use outlive_data::png_rows::{PngRows, PngRowsError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBool, PyBytes};
 
 /// A PNG that is being written.
 #[pyclass(module = "outlive._native", unsendable)]
@@ -58,8 +58,14 @@ impl Write for PythonFile {
         Python::attach(|python| {
             let data = PyBytes::new(python, bytes);
             let written = self.file.call_method1(python, "write", (data,))?;
-            // A raw file may take less than it was given; others answer with nothing at all.
-            Ok(written.extract(python).unwrap_or(bytes.len()))
+            // A raw file may take less than it was given. Others answer with nothing at all, or with
+            // something else.
+            let taken = if written.bind(python).is_instance_of::<PyBool>() {
+                None
+            } else {
+                written.extract(python).ok()
+            };
+            Ok(taken.unwrap_or(bytes.len()).min(bytes.len()))
         })
         .map_err(|error: PyErr| {
             let failed = io::Error::other(error.to_string());

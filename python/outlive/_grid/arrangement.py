@@ -61,8 +61,8 @@ def arranged(batches: Sequence[Any], options: Options) -> Arrangement:
     sizes = {tuple(batch.shape[2:]) for batch in batches}
     height, width = _cell(sizes, options.cell)
     channels = {batch.shape[1] for batch in batches}
-    # One channel goes into as many as the others have.
-    if len(channels - {1}) > 1:
+    # One channel goes into as many as the others have, but brightness is no transparency.
+    if len(channels - {1}) > 1 or (1 in channels and channels & {2, 4}):
         raise ValueError(
             f"Images have different numbers of channels: {sorted(channels)}"
             '\nhint: make them alike; of Pillow images with `image.convert("RGB")`'

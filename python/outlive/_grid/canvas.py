@@ -26,8 +26,8 @@ def torch_canvas(torch: Any, like: Any, arrangement: Arrangement, options: Optio
         OverBudget: The grid is larger than `max_bytes`.
     """
     size = arrangement.elements * like.element_size()
-    if is_over(size, options):
-        return torch_file(torch, like, arrangement.shape, options)
+    if is_over(size, options, has_file=like.device.type == "cpu"):
+        return torch_file(torch, like, arrangement.shape)
     canvas = like.new_empty(arrangement.shape)
     if size >= HUGE and canvas.device.type == "cpu":
         _ask_for_huge_pages(torch, canvas, size)
@@ -50,30 +50,29 @@ def numpy_canvas(numpy: Any, dtype: Any, shape: tuple[int, ...], options: Option
     return mapped.view(numpy.ndarray)
 
 
-def is_over(size: int, options: Options) -> bool:
+def is_over(size: int, options: Options, *, has_file: bool = True) -> bool:
     """Whether a result has to go to a file.
 
+    Args:
+        size: Its bytes.
+        options: The budget, and what to do about it.
+        has_file: Whether it could lie in one: what is on a GPU cannot.
+
     Raises:
-        OverBudget: It is too large, and nobody said that a file will do.
+        OverBudget: It is too large, and nobody said that a file will do, or none would.
     """
     if options.max_bytes is None or size <= options.max_bytes:
         return False
-    if options.over == "raise":
-        raise OverBudget(size, options.max_bytes)
+    if options.over == "raise" or not has_file:
+        raise OverBudget(size, options.max_bytes, has_file)
     return True
 
 
-def torch_file(torch: Any, like: Any, shape: tuple[int, ...], options: Options) -> Any:  # noqa: ANN401
-    """A tensor in a file, for what is over the budget.
-
-    Raises:
-        OverBudget: It is one of a device that has no files.
-    """
+def torch_file(torch: Any, like: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    """A tensor in a file, for what is over the budget."""
     from outlive._grid.scratch_file import scratch_file
 
     size = prod(shape) * like.element_size()
-    if like.device.type != "cpu":
-        raise OverBudget(size, options.max_bytes)
     with scratch_file(size) as path:
         storage = torch.UntypedStorage.from_file(path, shared=True, nbytes=size)
     return torch.empty(0, dtype=like.dtype, device="cpu").set_(storage, 0, shape)

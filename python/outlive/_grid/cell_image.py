@@ -49,13 +49,7 @@ class CellImages:
         if is_picture(image) and not is_pillow(image):
             yield os.fspath(image)
             return
-        library = Library.of([image])
-        array = library.array(image, None)
-        if array.ndim not in (2, 3, 4):
-            raise ValueError(f"An image has 2 or 3 dimensions, a batch 4: {tuple(array.shape)}")
-        if 0 in array.shape[-3:]:
-            raise ValueError(f"An image without pixels: {tuple(array.shape)}")
-        batch = array if array.ndim == 4 else array.reshape(1, -1, *array.shape[-2:])
+        library, batch = _batch_of(image)
         if len(batch) == 0:
             return
         known = shared or self._range(library, [batch])
@@ -73,17 +67,20 @@ class CellImages:
             )
         ranges = []
         for image in images:
-            library = Library.of([image])
-            array = library.array(image, None)
-            # What has no pixels is refused later, and a batch of none is left out.
-            found = None if 0 in array.shape else self._range(library, [array])
+            if is_picture(image):
+                continue  # of bytes, which are taken as they are
+            library, batch = _batch_of(image)
+            found = self._range(library, [batch]) if len(batch) else None
             ranges += [found] if found else []
         if not ranges:
             return None
-        return Scaling(min(one.low for one in ranges), max(one.high for one in ranges))
+        numpy = import_module("numpy")
+        # NumPy's, since a value that is no number counts wherever it stands.
+        low, high = numpy.min([one.low for one in ranges]), numpy.max([one.high for one in ranges])
+        return Scaling(float(low), float(high))
 
     def _range(self, library: Library, batches: list[Any]) -> Scaling | None:
-        if not self._normalize:
+        if not self._normalize or not all(map(_is_floating, batches)):
             return None
         if self._value_range is not None:
             return Scaling(*self._value_range)
@@ -110,6 +107,21 @@ class CellImages:
         ground = numpy.array(self._background, numpy.uint32)
         mixed = pixels[..., :-1] * share + ground * (255 - share)
         return ((mixed + 127) // 255).astype(numpy.uint8)
+
+
+def _batch_of(image: Any) -> tuple[Library, Any]:  # noqa: ANN401
+    """The library of an image or a batch, and its array (n, channels, height, width)."""
+    library = Library.of([image])
+    array = library.array(image, None)
+    if array.ndim not in (2, 3, 4):
+        raise ValueError(f"An image has 2 or 3 dimensions, a batch 4: {tuple(array.shape)}")
+    if 0 in array.shape[-3:]:
+        raise ValueError(f"An image without pixels: {tuple(array.shape)}")
+    return library, array if array.ndim == 4 else array.reshape(1, -1, *array.shape[-2:])
+
+
+def _is_floating(array: Any) -> bool:  # noqa: ANN401
+    return "float" in str(array.dtype)
 
 
 def _hint(shape: tuple[int, ...]) -> str:

@@ -64,8 +64,8 @@ class Grid:
         self._has_labels = False
         self._identity = uuid.uuid4().hex
         self._process = os.getpid()
-        # One thread may save while another adds.
-        self._lock = threading.Lock()
+        # One thread may save while another adds, and a handler of signals in the midst of either.
+        self._lock = threading.RLock()
         self._spool: GridSpool | None = None if cell is None else self._new_spool(cell)
 
     def __len__(self) -> int:
@@ -118,8 +118,10 @@ class Grid:
         """Saves all images that were added so far; more can be added and saved after it.
 
         Args:
-            path: A file that ends with `.png`, `.jpg` or `.webp` is one picture. Any other name is
-                that of a folder, and one that ends with `.zip` of an archive: a page to zoom into.
+            path: A file that ends with `.png`, `.jpg` or `.webp` is one picture. A name without an
+                ending, or with `/` at its end, is that of a folder, and one that ends with `.zip`
+                of an archive: a page to zoom into. What was saved there before is replaced; a
+                folder with anything but a page is refused.
             title: What a page is called; without it, the name of the file.
 
         Raises:
@@ -137,7 +139,8 @@ class Grid:
     def _save(self, path: str | os.PathLike[str], title: str | None) -> None:
         shown = self._has_labels if self._labels is None else self._labels
         height = LABEL_HEIGHT if shown else 0
-        spool = self._spool_for(FILE_CELL)
+        # A grid that is empty yet has no size from that.
+        spool = self._new_spool(FILE_CELL) if self._spool is None else self._spool
         page = (text_of(title or Path(path).stem), self._identity)
         spool.save(path, self._columns, self._padding, height, page)
 
@@ -179,10 +182,11 @@ def _check_number(labels: Any, images: Any) -> None:  # noqa: ANN401
         ValueError: There are not.
     """
     count = _count(images)
-    if count is None or not isinstance(labels, Sized) or isinstance(labels, str):
+    if count is None or not isinstance(labels, Sized):
         return
-    if len(labels) < count:
-        raise ValueError(f"There are fewer labels than images: {len(labels)} for {count}")
+    given = 1 if isinstance(labels, str) else len(labels)
+    if given < count:
+        raise ValueError(f"There are fewer labels than images: {given} for {count}")
 
 
 def _count(images: Any) -> int | None:  # noqa: ANN401

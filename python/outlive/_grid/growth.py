@@ -38,7 +38,10 @@ class Growth:
         if self._count == 1 and not self._options.makes_cells:
             # A single image is no grid, and may be returned as it is.
             return False
-        return is_over(self._arrangement().elements * self._itemsize, self._options)
+        size = self._arrangement().elements * self._itemsize
+        # Arrays of early NumPy do not say where they are.
+        has_file = str(getattr(image, "device", "cpu")) == "cpu"
+        return is_over(size, self._options, has_file=has_file)
 
     def _arrangement(self) -> Arrangement:
         options = self._options

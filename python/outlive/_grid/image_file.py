@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+from outlive._grid.kit import LARGEST_BLOCK
 from outlive._grid.rows import Rows
 
 
@@ -65,8 +66,11 @@ def _write_png(rows: Rows, file: Any) -> None:  # noqa: ANN401
     from outlive._native import PngWriter
 
     writer = PngWriter(file, rows.width, rows.height, rows.channels)
+    step = max(1, LARGEST_BLOCK // (rows.width * rows.channels))
     for part in rows.parts:
-        writer.write(part.tobytes())
+        # A part may be the whole picture, of which there is no second copy.
+        for top in range(0, len(part), step):
+            writer.write(part[top : top + step].tobytes())
     writer.close()
 
 

@@ -74,6 +74,8 @@ def _bytes(size: Any) -> Any:  # noqa: ANN401
     if isinstance(size, str):
         from outlive._limit import limit_bytes
 
+        if "%" in size:
+            raise ValueError(f"max_bytes is a size such as `2GiB`, and no share: {size!r}")
         return limit_bytes(size, 0)
     count = index(size)
     if count < 0:

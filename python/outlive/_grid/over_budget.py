@@ -11,16 +11,18 @@ class OverBudget(OutliveError, MemoryError):  # noqa: N818
     `size` is that of the result; of an iterator, that of the grid of all images that were read.
     """
 
-    def __init__(self, size: int, budget: int) -> None:
-        super().__init__(size, budget)
+    def __init__(self, size: int, budget: int, has_file: bool = True) -> None:
+        super().__init__(size, budget, has_file)
         self.size = size
         self.budget = budget
+        self._has_file = has_file
 
     def __str__(self) -> str:
+        file = 'over="file" keeps it in a temporary file; ' if self._has_file else ""
         return (
             f"A grid of {_size(self.size)} is over the budget of {_size(self.budget)}\n"
-            'hint: over="file" keeps it in a temporary file; outlive.Grid and '
-            "`outlive grid DIR -o page/` draw any number of images in constant memory"
+            f"hint: {file}outlive.Grid and `outlive grid DIR -o page/` draw any number of images in "
+            "constant memory"
         )
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from outlive._grid.canvas import is_over, torch_file
 from outlive._grid.kit import LARGEST_BLOCK, Scaling
 from outlive._grid.options import Options
-from outlive._grid.over_budget import OverBudget
 from outlive._grid.torch_kit import scale
 from outlive._grid.torch_range import range_of
 
@@ -44,9 +43,10 @@ class Batch:
 
     def _room(self, shape: tuple[int, ...], like: Any) -> Any:  # noqa: ANN401
         """A place in a file for an image that is over the budget; `None` where memory will do."""
-        if not is_over(math.prod(shape) * like.element_size(), self._options):
+        size = math.prod(shape) * like.element_size()
+        if not is_over(size, self._options, has_file=like.device.type == "cpu"):
             return None
-        return torch_file(self._torch, like, shape, self._options)
+        return torch_file(self._torch, like, shape)
 
     def _add_dimensions(self) -> None:
         if self.tensor.dim() == 2:
@@ -134,8 +134,7 @@ def _refuse_over(tensor: Any, size: tuple[Any, Any], options: Options) -> None: 
     if options.max_bytes is not None:
         height, width = map(int, size)
         nbytes = tensor.size(1) * height * width * tensor.element_size()
-        if is_over(nbytes, options):
-            raise OverBudget(nbytes, options.max_bytes)
+        is_over(nbytes, options, has_file=False)
 
 
 def _is_plain(torch: Any, tensor: Any) -> bool:  # noqa: ANN401

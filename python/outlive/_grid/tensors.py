@@ -49,6 +49,9 @@ class Sheet:
         if options.normalize is True and not _can_scale(torch, batches, options):
             raise TypeError("Images of floating-point numbers are needed, and a tuple (low, high)")
         self.arrangement = arranged(batches, options)
+        if options.normalize is True and options.value_range is not None:
+            # A bound that the dtype cannot hold is refused before the padding is looked at.
+            scale(self.like.new_zeros((1,)), Scaling(*options.value_range[:2]))
         self.pad = self._pad(options)
         self.captions = None if options.labels is None else self._captions(options)
         self._options = options
@@ -68,10 +71,7 @@ class Sheet:
         if options.normalize is not True:
             return None
         if options.value_range is not None:
-            scaling = Scaling(options.value_range[0], options.value_range[1])
-            # A bound that the dtype cannot hold is refused before the padding is looked at.
-            scale(self.like.new_zeros((1,)), scaling)
-            return scaling
+            return Scaling(*options.value_range[:2])
         if options.scale_each is True:
             return EachByItself()
         return self._common_scaling(batches)
