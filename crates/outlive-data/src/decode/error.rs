@@ -73,7 +73,10 @@ impl DecodeError {
         let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         Self::Broken {
             format,
-            reason: reason.trim_end_matches('.').to_owned(),
+            reason: reason
+                .trim_start_matches("format error: ")
+                .trim_end_matches('.')
+                .to_owned(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The formats that few data sets use, through the `image` crate and within a limit.
 
+use std::error::Error;
 use std::io::Cursor;
 
+use image::error::UnsupportedErrorKind;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
 use super::blend::blended;
@@ -90,6 +92,15 @@ fn from_image(error: ImageError, format: Format) -> DecodeError {
         ImageError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             DecodeError::CutOff { format }
         }
+        // What is behind these, since they only name the format once more.
+        ImageError::Decoding(error) => match error.source() {
+            Some(reason) => DecodeError::broken(format, reason),
+            None => DecodeError::broken(format, error),
+        },
+        ImageError::Unsupported(error) => match error.kind() {
+            UnsupportedErrorKind::GenericFeature(feature) => DecodeError::broken(format, feature),
+            _ => DecodeError::broken(format, error),
+        },
         other => DecodeError::broken(format, other),
     }
 }

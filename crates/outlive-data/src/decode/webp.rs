@@ -197,7 +197,8 @@ fn check(status: VP8StatusCode) -> Result<(), DecodeError> {
     let reason = match status {
         VP8StatusCode::VP8_STATUS_OK => return Ok(()),
         VP8StatusCode::VP8_STATUS_NOT_ENOUGH_DATA => return Err(CUT_OFF),
-        VP8StatusCode::VP8_STATUS_OUT_OF_MEMORY => "out of memory",
+        // Also what the library says of a damaged header of transparency.
+        VP8StatusCode::VP8_STATUS_OUT_OF_MEMORY => "damaged transparency, or no memory for it",
         VP8StatusCode::VP8_STATUS_UNSUPPORTED_FEATURE => "a feature that libwebp does not know",
         _ => "damaged pixels",
     };
