@@ -46,12 +46,14 @@ fn runs_that_ended_well_go_before_those_that_did_not() {
 #[test]
 fn a_box_keeps_every_byte_and_gives_back_what_was_never_touched() {
     // Written through a mapping, as boxes are, by a process that is killed while pages are dirty;
-    // so few that wide gaps lie between them, however large the pieces that the cache reads.
+    // so few that wide gaps lie between them, however large the pieces that the cache reads. It gets
+    // its name last: nobody lives who has that number, and what is called so counts as complete.
     let script = "
 import mmap, os, random, signal
 size = 32 << 20
 number = 4194303
-path = f\"{os.environ['OUTLIVE_RUN_DIR']}/{number}-1.box\"
+folder = os.environ['OUTLIVE_RUN_DIR']
+path = f\"{folder}/being-written\"
 file = os.open(path, os.O_RDWR | os.O_CREAT)
 os.posix_fallocate(file, 0, size)
 mapping = mmap.mmap(file, size)
@@ -60,6 +62,7 @@ for _ in range(100):
     place = chance.randrange(size - 1)
     mapping[place] = 1 + chance.randrange(255)
     mapping[place // 2 // 4096 * 4096]
+os.rename(path, f\"{folder}/{number}-1.box\")
 os.kill(os.getpid(), signal.SIGKILL)
 ";
     let check = "
