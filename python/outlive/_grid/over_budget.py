@@ -21,8 +21,8 @@ class OverBudget(OutliveError, MemoryError):  # noqa: N818
         file = 'over="file" keeps it in a temporary file; ' if self._has_file else ""
         return (
             f"A grid of {_size(self.size)} is over the budget of {_size(self.budget)}\n"
-            f"hint: {file}outlive.Grid and `outlive grid DIR -o page/` draw any number of images in "
-            "constant memory"
+            f"hint: {file}outlive.Grid and `outlive grid DIR -o page/` draw any number of images "
+            "in constant memory"
         )
 
 
