@@ -29,7 +29,7 @@ pub(super) fn decode(
         let alone = alone(file, entry, picture);
         // Both files are in memory.
         let left = limit.saturating_sub(length);
-        return decode_here(&alone, ImageFormat::Ico, ground, left);
+        return decode_here(&alone, ImageFormat::Ico, ground, left, 0);
     }
     let shape = png::Shape::read(picture)?;
     let size = shape.stored().size;

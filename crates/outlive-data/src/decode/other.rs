@@ -18,13 +18,16 @@ pub(super) fn decode(
     ground: Colour,
     limit: u64,
 ) -> Result<(Stored, Picture), DecodeError> {
-    let opened = (file.len() as u64).saturating_add(match kind {
+    let beside = match kind {
         ImageFormat::Ico => return ico::decode(file, ground, limit),
-        ImageFormat::Tiff => tiff::numbers(file),
+        ImageFormat::Tiff => {
+            let numbers = tiff::numbers(file);
+            within(numbers.saturating_add(file.len() as u64), limit)?;
+            numbers.saturating_add(tiff::pictures(file)?)
+        }
         _ => 0,
-    });
-    within(opened, limit)?;
-    decode_here(file, kind, ground, limit)
+    };
+    decode_here(file, kind, ground, limit, beside)
 }
 
 /// Refuses what needs more than there is.
@@ -38,15 +41,18 @@ pub(super) fn within(needed: u64, limit: u64) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// The same for a file that is cheap to open.
+/// The same for a file that takes so many bytes beside its pixels.
 pub(super) fn decode_here(
     file: &[u8],
     kind: ImageFormat,
     ground: Colour,
     limit: u64,
+    beside: u64,
 ) -> Result<(Stored, Picture), DecodeError> {
     let format = Format::Other(kind);
     let broken = |error| from_image(error, format);
+    let beside = beside.saturating_add(file.len() as u64);
+    within(beside, limit)?;
     let reader = ImageReader::with_format(Cursor::new(file), kind);
     let mut decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
@@ -56,7 +62,7 @@ pub(super) fn decode_here(
         .total_bytes()
         .saturating_mul(2)
         .saturating_add(pixels.saturating_mul(7))
-        .saturating_add(file.len() as u64);
+        .saturating_add(beside);
     within(needed, limit)?;
     let mut limits = Limits::no_limits();
     // The rest is what is made of the pixels afterwards. A GIF does not count its own pixels.
@@ -64,7 +70,7 @@ pub(super) fn decode_here(
         ImageFormat::Gif => decoder.total_bytes(),
         _ => 0,
     };
-    limits.max_alloc = Some(limit.saturating_sub(file.len() as u64).saturating_sub(own));
+    limits.max_alloc = Some(limit.saturating_sub(beside).saturating_sub(own));
     decoder.set_limits(limits).map_err(broken)?;
     let tag = decoder
         .orientation()

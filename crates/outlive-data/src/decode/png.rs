@@ -22,6 +22,11 @@ pub(super) struct Shape {
     longest: u64,
 }
 
+/// Pixels that any file may have, and how many more for each of its bytes: a small one could keep a
+/// processor busy for minutes otherwise, since a byte can stand for eight thousand of them.
+const MOST_PIXELS: u64 = 1 << 30;
+const MOST_A_BYTE: u64 = 500;
+
 const CUT_OFF: DecodeError = DecodeError::CutOff {
     format: Format::Png,
 };
@@ -90,6 +95,7 @@ pub(super) fn decode(
     let mut reader = open(file)?;
     let shape = Shape::of(&reader);
     let stored = (shape.width, shape.height);
+    check_work(stored, file.len() as u64)?;
     let (colours, _) = reader.output_color_type();
     let mut shrink = Shrink::new(stored, shrink::factor(stored, target));
     let mut row = vec![0; shape.width as usize * 3];
@@ -110,6 +116,15 @@ pub(super) fn decode(
         }
     }
     shrink.finish(shape.height).ok_or(CUT_OFF)
+}
+
+fn check_work((width, height): (u32, u32), bytes: u64) -> Result<(), DecodeError> {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels <= MOST_PIXELS.max(bytes.saturating_mul(MOST_A_BYTE)) {
+        return Ok(());
+    }
+    let reason = format!("{pixels} pixels in {bytes} bytes, more than a picture has");
+    Err(DecodeError::broken(Format::Png, reason))
 }
 
 /// Bytes of the longest chunk between the signature and the first pixels.

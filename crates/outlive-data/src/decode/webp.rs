@@ -104,23 +104,20 @@ pub(super) fn table_bytes(file: &[u8]) -> u64 {
         features.height.unsigned_abs(),
     );
     let body = if picture.starts_with(b"RIFF") { 12 } else { 0 };
-    let mut rest = picture.get(body..).unwrap_or_default();
-    let mut most = 0;
-    // The library takes a picture without a chunk around it as well.
-    while let Some(chunk) = Chunk::first(rest).filter(|_| rest.first() != Some(&LOSSLESS)) {
-        let found = match &chunk.name {
-            b"VP8L" => lossless_tables(chunk.data),
-            // Transparency, if it is a lossless picture.
-            b"ALPH" if chunk.data.first().is_some_and(|how| how & 3 == 1) => chunk
-                .data
-                .get(1..)
-                .and_then(|stream| vp8l::table_bytes(stream, size)),
-            _ => None,
-        };
-        most = most.max(found.unwrap_or(0));
-        rest = chunk.rest;
+    let rest = picture.get(body..).unwrap_or_default();
+    if rest.first() == Some(&LOSSLESS) {
+        // At the start, and only there, the library takes a picture without a chunk around it.
+        return lossless_tables(rest).unwrap_or(0);
     }
-    most.max(lossless_tables(rest).unwrap_or(0))
+    let tables = chunks(rest).filter_map(|chunk| match &chunk.name {
+        b"VP8L" => lossless_tables(chunk.data),
+        // Transparency, if it is a lossless picture.
+        b"ALPH" if chunk.data.first().is_some_and(|how| how & 3 == 1) => {
+            vp8l::table_bytes(chunk.data.get(1..)?, size)
+        }
+        _ => None,
+    });
+    tables.max().unwrap_or(0)
 }
 
 /// With which a lossless picture begins.

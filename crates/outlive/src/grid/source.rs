@@ -1,6 +1,5 @@
 //! Opens the images of a listing for whoever decodes them.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -26,14 +25,10 @@ impl Source for ListedSource {
 }
 
 fn open(item: &Item) -> io::Result<Opened> {
-    let Kind::Member { offset, size, .. } = item.kind else {
-        return Opened::whole(item.file_path());
-    };
-    Ok(Opened {
-        file: File::open(item.file_path())?,
-        offset,
-        bytes: size,
-    })
+    match item.kind {
+        Kind::Member { offset, size, .. } => Opened::part(item.file_path(), offset, size),
+        Kind::File => Opened::whole(item.file_path()),
+    }
 }
 
 /// What the system said, without its number.

@@ -7,8 +7,8 @@ use crate::picture::bytes_of;
 /// What the header of a JPEG file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    pub(super) width: u32,
-    pub(super) height: u32,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
     /// Colours, of which there are four in print.
     pub(super) components: u8,
     /// Sum over the components of their share of the full size, in sixteenths.
@@ -71,7 +71,12 @@ impl Frame {
                         ..frame
                     });
                 }
-                _ if FRAMES.contains(&marker) => frame = Some(Self::of_segment(marker, segment)?),
+                _ if FRAMES.contains(&marker) => {
+                    if frame.is_some() {
+                        return Err(DecodeError::broken(Format::Jpeg, "two sizes in one file"));
+                    }
+                    frame = Some(Self::of_segment(marker, segment)?);
+                }
                 _ => {}
             }
             at = next + 2 + segment.len();
@@ -143,6 +148,12 @@ impl Frame {
             .saturating_add(four)
             .saturating_add(self.coefficients())
             .saturating_add(self.strips())
+    }
+
+    /// Bytes that decoding all of it takes, with as many values a pixel as it has.
+    pub(crate) fn whole_cost(&self) -> u64 {
+        let pixels = u64::from(self.width) * u64::from(self.height);
+        pixels * u64::from(self.components) + self.coefficients() + self.strips()
     }
 
     /// Coefficients take two bytes each, in whole blocks.
