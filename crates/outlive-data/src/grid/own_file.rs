@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 /// Ends the name of an output that is being written.
 pub(super) const PARTIAL: &str = ".outlive-partial";
@@ -97,6 +98,27 @@ pub(super) fn open(path: &Path) -> io::Result<(fs::File, Claim)> {
     Ok((file, claim))
 }
 
+/// Renames a file, and replaces none: what is there came meanwhile.
+pub(super) fn rename_to_new(file: &Path, new: &Path) -> io::Result<()> {
+    let came_meanwhile = || {
+        let name = file.display();
+        let reason = format!("a file came there meanwhile, and what was made is `{name}`");
+        io::Error::new(io::ErrorKind::AlreadyExists, reason)
+    };
+    match renameat_with(CWD, file, CWD, new, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => Err(came_meanwhile()),
+        // Some file systems cannot do it in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            if new.symlink_metadata().is_ok() {
+                return Err(came_meanwhile());
+            }
+            fs::rename(file, new)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Gives a file that is about to replace another one who may read and write that. Where this is
 /// not allowed the file stays as it was made.
 pub(super) fn keep_permissions(file: &Path, replaced: &Path) {
@@ -151,6 +173,20 @@ mod tests {
         create(&path).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
         drop(copy_of_a_fork);
+    }
+
+    #[test]
+    fn a_new_name_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [made, there] = ["made", "there"].map(|name| folder.path().join(name));
+        std::fs::write(&made, b"made").unwrap();
+        std::fs::write(&there, b"there").unwrap();
+        let error = rename_to_new(&made, &there).unwrap_err().to_string();
+        assert!(error.contains("came there meanwhile"), "{error}");
+        assert_eq!(std::fs::read(&there).unwrap(), b"there");
+        std::fs::remove_file(&there).unwrap();
+        rename_to_new(&made, &there).unwrap();
+        assert_eq!(std::fs::read(&there).unwrap(), b"made");
     }
 
     #[test]

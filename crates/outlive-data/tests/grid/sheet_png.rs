@@ -165,6 +165,67 @@ fn what_it_goes_on_with_is_no_other_file_and_what_lies_in_its_place_is() {
 }
 
 #[test]
+fn another_sheet_of_the_same_width_is_no_stopped_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["sheet.png", "other.png"].map(|name| folder.path().join(name));
+    write(SMALL, &mut Painted::all(), &other).unwrap();
+    for cells in [1, 7] {
+        write(SMALL, &mut Painted::stopping_after(cells), &path).unwrap();
+        std::fs::copy(&other, &path).unwrap();
+        let prepared = Sheet::prepare(SMALL, STYLE, &path, options(Effort::Fast, 2)).unwrap();
+        assert!(prepared.replaces_another(), "{cells}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_stop_before_anything_is_drawn_leaves_the_picture_of_the_stop_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sheet.png");
+    write(SMALL, &mut Painted::stopping_after(2), &path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for _ in 0..2 {
+        write(SMALL, &mut Painted::stopping_after(0), &path).unwrap();
+        assert!(std::fs::read(&path).unwrap() == before);
+        assert_eq!(names(folder.path()).len(), 2, "the picture and its record");
+    }
+    let prepared = Sheet::prepare(SMALL, STYLE, &path, options(Effort::Fast, 2)).unwrap();
+    assert!(!prepared.replaces_another());
+}
+
+/// Somebody else writes the output while it is drawn.
+struct Meanwhile<'a>(&'a Path);
+
+impl Progress for Meanwhile<'_> {
+    fn drawn(&mut self, _: u64, _: &Drawn) {
+        std::fs::write(self.0, "of somebody").unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_came_meanwhile_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sheet.png");
+    let options = options(Effort::Fast, 2);
+    let mut progress = Meanwhile(&path);
+    let written = sheet::write(
+        SMALL,
+        STYLE,
+        &mut Painted::all(),
+        &path,
+        options,
+        &mut progress,
+    );
+    let error = written.unwrap_err().to_string();
+    assert!(error.contains("sheet.png.outlive-partial"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"of somebody");
+    let partial = folder.path().join("sheet.png.outlive-partial");
+    std::fs::remove_file(&path).unwrap();
+    write(SMALL, &mut Painted::all(), &path).unwrap();
+    assert!(std::fs::read(&partial).is_err() && std::fs::metadata(&path).is_ok());
+}
+
+#[test]
 fn several_stops_in_a_row_and_broken_cells_are_counted_over_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sheet.png");

@@ -39,6 +39,8 @@ pub struct Zip {
     entries: u64,
     offset: u64,
     directory_length: u64,
+    /// Whether there was nothing at the output.
+    is_new: bool,
     is_finished: bool,
     _claim: Claim,
 }
@@ -57,6 +59,7 @@ impl Zip {
             entries: 0,
             offset: 0,
             directory_length: 0,
+            is_new: output.symlink_metadata().is_err(),
             is_finished: false,
             _claim: claim,
         })
@@ -167,9 +170,12 @@ impl Store for Zip {
         io::copy(directory, &mut self.file)?;
         self.write_end()?;
         self.file.flush()?;
-        fs::rename(&self.partial, &self.output)?;
+        // From here on it is an archive, whatever its name.
         self.is_finished = true;
-        Ok(())
+        if self.is_new {
+            return own_file::rename_to_new(&self.partial, &self.output);
+        }
+        fs::rename(&self.partial, &self.output)
     }
 }
 

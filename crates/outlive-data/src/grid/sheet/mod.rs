@@ -26,7 +26,7 @@ use fs_err as fs;
 
 use self::bands::Bands;
 use self::png::{Point, Settings};
-use self::resume::Record;
+use self::resume::{Known, Record, Seal};
 use self::target::{EncodeError, Written};
 use super::cells::Cells;
 use super::keep::Keep;
@@ -68,6 +68,10 @@ pub struct Sheet {
     options: Options,
     record: Option<Record>,
     from: Option<Point>,
+    /// The picture at the output, if an earlier call was stopped and left it.
+    stopped: Option<Seal>,
+    /// Whether there was nothing at the output.
+    is_new: bool,
 }
 
 /// The order in which a sheet asks for its cells, from cell `from` on.
@@ -97,14 +101,19 @@ impl Sheet {
     ) -> Result<Self, SheetError> {
         options.format.check(&layout, options.max_bytes)?;
         let record = options.record(&layout, style, output);
-        let point = match options.keep {
+        let known = match options.keep {
             Keep::Finished => record.as_ref().and_then(Record::read),
             Keep::Nothing => None,
         };
+        let stopped = known
+            .and_then(|known| known.stopped)
+            .filter(|seal| seal.fits(output));
         let partial = beside(output, PARTIAL);
-        let from = point.filter(|point| {
-            point.rows <= layout.rows()
-                && (Record::fits(point, &partial) || Record::fits(point, output))
+        // Of a sheet that was stopped in its first row nothing is worth being kept but its name.
+        let from = known.map(|known| known.point).filter(|point| {
+            (1..=layout.rows()).contains(&point.rows)
+                && (Record::fits(point, &partial)
+                    || (stopped.is_some() && Record::fits(point, output)))
         });
         Ok(Self {
             layout,
@@ -113,6 +122,8 @@ impl Sheet {
             options,
             record,
             from,
+            stopped,
+            is_new: output.symlink_metadata().is_err(),
         })
     }
 
@@ -124,11 +135,7 @@ impl Sheet {
 
     /// Whether writing it replaces a file that is not the one it goes on with.
     pub fn replaces_another(&self) -> bool {
-        let goes_on_there = self.from.as_ref().is_some_and(|point| {
-            !Record::fits(point, &beside(&self.output, PARTIAL))
-                && Record::fits(point, &self.output)
-        });
-        !goes_on_there && self.output.symlink_metadata().is_ok()
+        !self.is_new && self.stopped.is_none()
     }
 
     /// Draws all cells of [`Sheet::order`].
@@ -140,6 +147,7 @@ impl Sheet {
         let partial = beside(&self.output, PARTIAL);
         // What another process writes is not removed below.
         let (file, claim) = self.open(&partial).map_err(SheetError::write(&partial))?;
+        let is_new = self.is_new || self.output.symlink_metadata().is_err();
         let ended = self.write_partial((file, &partial), cells, progress);
         if !matches!(ended, Ok((_, Written::Picture(_)))) && !self.can_go_on() {
             // It may not be there, and what matters is the error that is reported.
@@ -147,21 +155,42 @@ impl Sheet {
         }
         let (outcome, written) = ended?;
         if let Written::Picture(end) = written {
-            own_file::keep_permissions(&partial, &self.output);
-            fs::rename(&partial, &self.output).map_err(SheetError::write(&self.output))?;
-            if let (Some(record), End::Complete) = (&self.record, end) {
-                record.remove();
-            }
+            self.give_name(&partial, end, is_new)?;
         }
         drop(claim);
         Ok(outcome)
     }
 
+    /// Puts the picture where it belongs. Whether that was free decides if something may be replaced.
+    fn give_name(&self, partial: &Path, end: End, is_new: bool) -> Result<(), SheetError> {
+        let record = self.record.as_ref();
+        if let (Some(record), End::Stopped) = (record, end)
+            && let Some(Known { point, .. }) = record.read()
+        {
+            // Before it gets its name: afterwards a kill would leave a picture that nobody knows.
+            let sealed = Seal::of(partial).and_then(|seal| {
+                let stopped = Some(seal);
+                record.write(Known { point, stopped })
+            });
+            sealed.map_err(SheetError::write(partial))?;
+        }
+        own_file::keep_permissions(partial, &self.output);
+        let named = if is_new {
+            own_file::rename_to_new(partial, &self.output)
+        } else {
+            fs::rename(partial, &self.output)
+        };
+        named.map_err(SheetError::write(&self.output))?;
+        if let (Some(record), End::Complete) = (record, end) {
+            record.remove();
+        }
+        Ok(())
+    }
+
     /// Whether the unfinished file is of use to a later call.
     fn can_go_on(&self) -> bool {
-        self.record
-            .as_ref()
-            .is_some_and(|record| record.read().is_some())
+        let known = self.record.as_ref().and_then(Record::read);
+        known.is_some_and(|known| known.point.rows > 0)
     }
 
     fn write_partial(
@@ -191,8 +220,9 @@ impl Sheet {
             Format::Png(effort) => {
                 let threads = self.options.threads;
                 let settings = Settings { effort, threads };
+                let stopped = self.stopped;
                 let mut keep = |point| match &self.record {
-                    Some(record) => record.write(point),
+                    Some(record) => record.write(Known { point, stopped }),
                     None => Ok(()),
                 };
                 png::write(target, bands, layout, settings, self.from, &mut keep)
@@ -218,17 +248,21 @@ impl Sheet {
     fn open(&self, partial: &Path) -> io::Result<(fs::File, Claim)> {
         let Some(point) = self.from else {
             let created = own_file::create(partial)?;
-            if let Some(record) = &self.record {
+            if let Some(record) = self.record.as_ref().filter(|_| self.stopped.is_none()) {
                 record.remove();
             }
             return Ok(created);
         };
-        if !Record::fits(&point, partial) {
+        let (mut file, claim) = if Record::fits(&point, partial) {
+            own_file::open(partial)?
+        } else {
+            // Claimed under the old name, so that nobody takes it for left over under the new one.
+            let opened = own_file::open(&self.output)?;
             // Refuses if another process has begun under this name since the look.
             let _claimed = own_file::create(partial)?;
             fs::rename(&self.output, partial)?;
-        }
-        let (mut file, claim) = own_file::open(partial)?;
+            opened
+        };
         file.set_len(point.offset)?;
         png::restore_height(&mut file, &self.layout)?;
         file.seek(SeekFrom::Start(point.offset))?;
