@@ -129,6 +129,20 @@ def test_a_handler_of_signals_saves_the_grid(tmp_path):
     assert (saved, len(grid)) == ([1], 3)
 
 
+def test_images_that_a_handler_adds_before_the_first_one_are_kept(monkeypatch):
+    grid = outlive.Grid()
+    folder, calls = tempfile.gettempdir(), []
+
+    def gettempdir():
+        calls.append(None)
+        if len(calls) == 1:
+            grid.add(image_of(1))  # As a handler would, at the worst moment.
+        return folder
+
+    monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
+    assert len(grid.add(image_of(2))) == 2
+
+
 def test_the_range_of_a_list_is_that_of_its_floating_point_images(tmp_path):
     Image.fromarray(numpy.full((8, 8, 3), 200, numpy.uint8)).save(tmp_path / "a.png")
     low, high = (numpy.full((3, 8, 8), value, numpy.float32) for value in (1, 3))

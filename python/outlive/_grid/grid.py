@@ -165,7 +165,10 @@ class Grid:
     def _spool_for(self, cell: tuple[int, int]) -> GridSpool:
         """The cells, which get their size here if nobody said it."""
         if self._spool is None:
-            self._spool = self._new_spool(cell)
+            new = self._new_spool(cell)
+            # A handler of signals may have been here meanwhile.
+            if self._spool is None:
+                self._spool = new
         return self._spool
 
     def _new_spool(self, cell: tuple[int, int]) -> GridSpool:

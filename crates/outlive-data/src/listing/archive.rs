@@ -22,6 +22,8 @@ pub(super) const COMPRESSED: &str = "Compressed archive: decompress it first";
 const BLOCK: u64 = 512;
 /// Longer names and pax headers are skipped.
 const LONGEST_HEADER: u64 = 256 << 10;
+/// No file has a longer path; thousands of names are in memory at a time.
+const LONGEST_NAME: usize = 4096;
 /// How compressed data begins: gzip, zstd, xz, bzip2.
 const MAGIC: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh"];
 
@@ -149,6 +151,11 @@ impl Archive<'_> {
         let is_hidden = |part: &[u8]| part.starts_with(b".") && part != b"." && part != b"..";
         if !is_image_name(name) || name.split(|byte| *byte == b'/').any(is_hidden) {
             return Ok(());
+        }
+        if name.len() > LONGEST_NAME {
+            let start = name.get(..60).unwrap_or_default();
+            let reason = format!("Its name has {} bytes", name.len());
+            return gatherer.problem(&[start, b"..."].concat(), reason, Origin::Found);
         }
         let seconds = number(header.get(136..148).unwrap_or_default());
         let modified =

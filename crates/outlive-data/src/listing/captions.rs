@@ -11,7 +11,7 @@ use super::shelf::Shelf;
 use super::sort::{RUN_BYTES, Sorter};
 
 /// A line with more bytes is not one of captions.
-const LONGEST: usize = 64 << 10;
+const LONGEST: usize = 16 << 10;
 
 /// Texts by path.
 #[derive(Debug)]

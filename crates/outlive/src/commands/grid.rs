@@ -13,7 +13,7 @@ use outlive_data::grid::keep::Keep;
 use outlive_data::grid::layout::Layout;
 use outlive_data::grid::painter;
 use outlive_data::grid::progress::{End, Outcome};
-use outlive_data::grid::pyramid::{self, Pyramid, TileFormat};
+use outlive_data::grid::pyramid::{self, Pyramid, PyramidError, TileFormat};
 use outlive_data::grid::sheet::{self, Sheet, SheetError};
 use outlive_data::grid::style::Style;
 use outlive_data::listing::{Exclusion, Labels, ListedEntries};
@@ -23,7 +23,7 @@ use crate::cli::{ColumnCount, FitOption, GridArguments, TileKind};
 use crate::exit::{Ending, FAILED};
 use crate::grid::{
     Bar, BrokenList, Destination, INTERRUPTED, ListedSource, Stop, Summary, Watcher, entries,
-    give_large_blocks_back, listing, tell_problems, told,
+    give_large_blocks_back, listing, tell_problems, told, told_with_budget,
 };
 use crate::printer::finish_output;
 use crate::say;
@@ -135,8 +135,13 @@ impl Grid<'_> {
             fingerprint: Some(self.fingerprint()),
             keep: keep(self.arguments),
         };
-        let sheet = Sheet::prepare(self.layout, self.style(), path, options)
-            .map_err(|error| told_with_budget(&error))?;
+        let sheet =
+            Sheet::prepare(self.layout, self.style(), path, options).map_err(
+                |error| match error {
+                    SheetError::TooMuchMemory { needed, .. } => told_with_budget(&error, needed),
+                    other => told(other),
+                },
+            )?;
         let order = sheet.order();
         if sheet.replaces_another() && !self.arguments.overwrite {
             self.destination.refuse_existing()?;
@@ -178,10 +183,14 @@ impl Grid<'_> {
             if !self.arguments.overwrite {
                 self.destination.refuse_existing()?;
             }
-            Pyramid::in_zip(&self.layout, self.style(), path, options).map_err(told)?
+            Pyramid::in_zip(&self.layout, self.style(), path, options)
         } else {
-            Pyramid::in_folder(&self.layout, self.style(), path, options).map_err(told)?
+            Pyramid::in_folder(&self.layout, self.style(), path, options)
         };
+        let pyramid = pyramid.map_err(|error| match error {
+            PyramidError::TooMuchMemory { needed, .. } => told_with_budget(&error, needed),
+            other => told(other),
+        })?;
         if pyramid.replaces_another() && !self.arguments.overwrite {
             bail!(
                 "`{}` holds another grid\nhint: `--overwrite` replaces it",
@@ -305,18 +314,6 @@ fn way_on(arguments: &GridArguments) -> &'static str {
         Keep::Finished => "The same command goes on from here",
         Keep::Nothing => "The same command without `--overwrite` goes on from here",
     }
-}
-
-/// Beside the hints of the library, which knows nothing of the option.
-fn told_with_budget(error: &SheetError) -> anyhow::Error {
-    let SheetError::TooMuchMemory { needed, .. } = error else {
-        return told(error);
-    };
-    // Twice over at most: other columns may need a little more.
-    let enough = needed.div_ceil(1 << 20).next_power_of_two();
-    told(format!(
-        "{error}\nhint: or allow it, with `--budget {enough}MiB`"
-    ))
 }
 
 fn threads(arguments: &GridArguments) -> usize {

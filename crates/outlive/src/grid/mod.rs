@@ -24,3 +24,12 @@ pub(crate) use self::summary::{Summary, tell_problems};
 pub(crate) fn told(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
+
+/// Beside the hints of the library, which knows nothing of the option.
+pub(crate) fn told_with_budget(error: &impl std::fmt::Display, needed: u64) -> anyhow::Error {
+    // Twice over at most: other columns may need a little more.
+    let enough = needed.div_ceil(1 << 20).next_power_of_two();
+    told(format!(
+        "{error}\nhint: or allow it, with `--budget {enough}MiB`"
+    ))
+}

@@ -163,19 +163,30 @@ fn an_image_over_the_budget_is_broken_and_no_more() {
 }
 
 #[test]
-fn a_sheet_that_needs_more_memory_names_the_budget_that_is_enough() {
+fn what_needs_more_memory_names_the_budget_that_is_enough() {
     let gallery = three();
-    let large = ["in", "-o", "s.webp", "--cell", "2000"];
-    let output = gallery.grid(&large);
-    assert_eq!(output.status.code(), Some(2));
+    for output in ["s.webp", "s.png", "page/", "page.zip"] {
+        let large = ["in", "-o", output, "--cell", "700", "--budget"];
+        let output = gallery.grid(&[&large[..], &["1MiB"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        let (_, after) = said.split_once("`--budget ").expect(&said);
+        let (budget, _) = after.split_once('`').unwrap();
+        let summary = gallery.summary(&[&large[..], &[budget]].concat());
+        assert_eq!(
+            (&summary["images"], &summary["broken"]),
+            (&3.into(), &0.into())
+        );
+    }
+}
+
+#[test]
+fn what_does_not_help_is_not_hinted_at() {
+    let gallery = three();
+    let output = gallery.grid(&["in", "-o", "s.png", "--cell", "8000"]);
     let said = String::from_utf8(output.stderr).unwrap();
-    let (_, after) = said.split_once("`--budget ").expect(&said);
-    let (budget, _) = after.split_once('`').unwrap();
-    let summary = gallery.summary(&[&large[..], &["--budget", budget]].concat());
-    assert_eq!(
-        (&summary["images"], &summary["broken"]),
-        (&3.into(), &0.into())
-    );
+    assert!(said.contains("hint: take smaller cells\n"), "{said}");
+    assert!(said.contains("`--budget 256MiB`"), "{said}");
 }
 
 #[test]

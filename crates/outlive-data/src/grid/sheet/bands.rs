@@ -53,7 +53,7 @@ impl<'a> Bands<'a> {
             height,
             needed,
             limit: max_bytes,
-            way_out: "",
+            way_out: "take smaller cells".to_owned(),
         };
         let mut canvas = Vec::new();
         if needed > max_bytes || canvas.try_reserve_exact(needed as usize).is_err() {

@@ -36,8 +36,7 @@ pub enum SheetError {
     /// What has to be in memory at once is over the limit.
     #[error(
         "{what} of {width} x {height} pixels needs {} in memory, the limit is {}\n\
-         hint: take fewer columns or smaller cells{way_out}, or make a page to zoom into with \
-         `-o DIR/`", mebibytes(*needed), mebibytes(*limit)
+         hint: {way_out}", mebibytes(*needed), mebibytes(*limit)
     )]
     TooMuchMemory {
         /// What has to be in memory.
@@ -50,8 +49,8 @@ pub enum SheetError {
         needed: u64,
         /// Bytes that are allowed.
         limit: u64,
-        /// Formats that need less, as a part of the hint.
-        way_out: &'static str,
+        /// What needs less.
+        way_out: String,
     },
     /// The file cannot be written.
     #[error("Cannot write `{}`: {}", path.display(), reason(path, cause))]

@@ -96,7 +96,7 @@ impl Format {
                 height,
                 needed,
                 limit: max_bytes,
-                way_out: self.way_out(),
+                way_out: self.smaller(layout),
             });
         }
         Ok(())
@@ -114,6 +114,19 @@ impl Format {
                 ("A WebP sheet", layout.sheet_height(), needed)
             }
         }
+    }
+
+    /// What takes less memory than this layout.
+    fn smaller(self, layout: &Layout) -> String {
+        let formats = self.way_out();
+        if layout.columns > 1 {
+            return format!(
+                "take fewer columns or smaller cells{formats}, or make a page to zoom into with \
+                 `-o DIR/`"
+            );
+        }
+        // The tiles of a page are larger than such a cell.
+        format!("take smaller cells{formats}")
     }
 
     fn way_out(self) -> &'static str {

@@ -83,6 +83,18 @@ fn reason(listing: &Listing) -> &str {
 }
 
 #[test]
+fn a_name_that_no_file_can_have_is_a_problem() {
+    let long = |length: usize| "x".repeat(length - 4) + ".png\0";
+    let [most, more] = [4096, 4097].map(|length| {
+        let name = member(b"././@LongLink", long(length).as_bytes(), b'L');
+        [name, member(b"short.png", b".png", b'0')].concat()
+    });
+    let (listing, names) = listing(&[most, more].concat(), "a.tar");
+    assert_eq!(names, [long(4096).trim_end_matches('\0')]);
+    assert_eq!(listing.problems().count(), 1);
+}
+
+#[test]
 fn long_names_of_both_kinds_are_read() {
     let long = format!("{}/b.png", "long".repeat(60));
     let mut prefixed = header(b"c.png", "00000000005", b'0');

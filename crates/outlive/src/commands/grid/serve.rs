@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use outlive_data::budget::Budget;
+use outlive_data::grid::pyramid::PyramidError;
 use outlive_data::listing::Exclusion;
 
 use super::{cell_style, layout, threads, tile_format, title};
 use crate::cli::GridArguments;
 use crate::env;
 use crate::exit::Ending;
-use crate::grid::serve::{Server, Serving};
-use crate::grid::{Bar, INTERRUPTED, ListedSource, Stop, entries, listing, tell_problems};
+use crate::grid::serve::{ServeError, Server, Serving};
+use crate::grid::{
+    Bar, INTERRUPTED, ListedSource, Stop, entries, listing, tell_problems, told_with_budget,
+};
 use crate::printer::finish_output;
 use crate::say;
 
@@ -42,6 +45,12 @@ pub(super) fn run(arguments: &GridArguments) -> Result<Ending> {
         cache: arguments.serving.cache,
         folder: std::env::temp_dir(),
         port: arguments.serving.port.unwrap_or(0),
+    })
+    .map_err(|error| match error {
+        ServeError::Sizes(PyramidError::TooMuchMemory { needed, .. }) => {
+            told_with_budget(&error, needed)
+        }
+        other => other.into(),
     })?;
     finish_output(announce(&server))?;
     server.run()?;
