@@ -148,6 +148,8 @@ def test_what_is_packed_beside_the_pixels_stays_packed(tmp_path):
     assert peak < base + 40
     reasons = broken_list(tmp_path / "sheet.png.broken.tsv")
     assert "the budget is 32 MiB" in reasons.pop("numbers.tiff")
+    assert "8192 x 8192" in reasons.pop("inside.tiff")
+    assert "1146880000 pixels in" in reasons.pop("bits.png")
     if decoder_of_jpeg(tmp_path) == "libjpeg-turbo":  # its stand-in has no limit of scans
         assert "more than 100 scans" in reasons.pop("scans.jpg")
         assert not reasons

@@ -58,6 +58,8 @@ def good():
         "plain.bmp": encoded(shape(), "BMP"),
         "plain.tiff": encoded(shape(), "TIFF"),
         "big.tiff": encoded(shape(), "TIFF", big_tiff=True),
+        "jpeg.tiff": encoded(shape(), "TIFF", compression="jpeg", quality=95),
+        "strips.tiff": encoded(shape(), "TIFF", compression="jpeg", tiffinfo={278: 16}),
         "plain.ppm": encoded(shape(), "PPM"),
         "plain.tga": encoded(shape(), "TGA"),
         "packed.tga": encoded(shape(), "TGA", compression="tga_rle"),
@@ -157,6 +159,24 @@ def tiff_of_numbers(count):
     return struct.pack("<2sHIH", b"II", 42, 8, len(entries)) + directory + bytes(4 + count)
 
 
+def tiff_with(jpeg, side=16):
+    """A grey picture whose only strip is a JPEG of any size."""
+    numbers = {256: side, 257: side, 258: 8, 259: 7, 262: 1, 273: 122, 277: 1, 278: side}
+    numbers[279] = len(jpeg)
+    directory = b"".join(struct.pack("<HHII", tag, 4, 1, it) for tag, it in numbers.items())
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(numbers)) + directory
+    return head + bytes(122 - len(head)) + jpeg
+
+
+def png_of_bits(width, height):
+    """A black picture of a bit a pixel, which packs to a thousandth of that."""
+    rows = zlib.compressobj(1)
+    packed = [rows.compress(bytes((width // 8 + 1) * 1000)) for _ in range(height // 1000)]
+    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
+    pixels = png_chunk(b"IDAT", b"".join(packed) + rows.flush())
+    return b"\x89PNG\r\n\x1a\n" + header + pixels + png_chunk(b"IEND", b"")
+
+
 def jpeg_of_scans(count, side=2000):
     """A grey picture that is gone over many times, for a few bytes each time."""
     file = bytearray(encoded(shape(mode="L"), "JPEG", progressive=True))
@@ -184,6 +204,8 @@ def packed():
         "profile.png": png_with(png_chunk(b"iCCP", b"k\0\0" + much)),
         "text.png": png_with(png_chunk(b"zTXt", b"k\0\0" + much)),
         "numbers.tiff": tiff_of_numbers(6_000_000),
+        "inside.tiff": tiff_with(encoded(Image.new("L", (8192, 8192)), "JPEG", progressive=True)),
+        "bits.png": png_of_bits(8192, 140_000),
         "scans.jpg": jpeg_of_scans(101),
     }
 
