@@ -15,7 +15,7 @@ _FACTORS: dict[str, int] = {
     **{f"{letter}{end}": 1024**n for n, letter in enumerate("kmgt", 1) for end in ("", "ib")},
     **{f"{letter}b": 1000**n for n, letter in enumerate("kmgt", 1)},
 }
-_SIZE = re.compile(r"\s*([0-9]+)\s*([a-zA-Z]*)\s*")
+_SIZE = re.compile(r"\s*([0-9]+)(\.[0-9]+)?\s*([a-zA-Z]*)\s*")
 _SHARE = re.compile(r"\s*([0-9]+)\s*%\s*")
 
 
@@ -66,12 +66,21 @@ def _share(text: str, budget: int) -> int | None:
     return budget * share // 100
 
 
-def _size(text: str) -> int:
+def size_bytes(text: str) -> int | None:
+    """The bytes of a size such as `2GiB` or `1.5GiB`; `None` if it is none."""
     found = _SIZE.fullmatch(text)
-    factor = _FACTORS.get(found[2].lower()) if found else None
+    factor = _FACTORS.get(found[3].lower()) if found else None
     if found is None or factor is None:
+        return None
+    part = float(found[2]) if found[2] else 0.0
+    return int(found[1]) * factor + round(part * factor)
+
+
+def _size(text: str) -> int:
+    count = size_bytes(text)
+    if count is None:
         raise _objection(text, "is not a limit")
-    return int(found[1]) * factor
+    return count
 
 
 def _whole_number(limit: object) -> int:

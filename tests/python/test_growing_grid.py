@@ -91,6 +91,19 @@ def test_too_few_labels_leave_the_grid_as_it_was():
     assert len(grid) == 0
 
 
+def test_too_many_labels_are_those_of_other_images():
+    grid = outlive.Grid(cell=(8, 8))
+    with pytest.raises(ValueError, match="more labels than images: 3 for 2"):
+        grid.add([image_of(1)] * 2, labels=list("abc"))
+    assert len(grid) == 0
+
+
+def test_a_cell_is_height_and_width():
+    for wrong in (8, "largest", (8,)):
+        with pytest.raises(ValueError, match=r"\(height, width\)"):
+            outlive.Grid(cell=wrong)
+
+
 def test_a_text_is_one_label():
     grid = outlive.Grid(cell=(8, 8))
     with pytest.raises(ValueError, match="1 for 3"):
@@ -219,10 +232,21 @@ def test_a_budget_may_be_written_as_a_size():
     images = numpy.zeros((4, 3, 64, 64), numpy.uint8)
     with pytest.raises(outlive.OverBudget):
         outlive.make_grid(images, max_bytes="10KiB")
-    assert outlive.make_grid(images, max_bytes="1MiB").shape == (3, 68, 266)
+    for enough in ("1MiB", "0.2 MiB", 1e6):
+        assert outlive.make_grid(images, max_bytes=enough).shape == (3, 68, 266)
+    with pytest.raises(outlive.OverBudget, match="of 54,264 bytes is over"):
+        outlive.make_grid(images, max_bytes=54_263)
     for wrong in ("much", -1, "80%"):
         with pytest.raises(ValueError, match="much|negative|no share"):
             outlive.make_grid(images, max_bytes=wrong)
+
+
+def test_of_an_iterator_is_said_how_many_images_were_read():
+    images = (numpy.zeros((3, 64, 64), numpy.uint8) for _ in range(1000))
+    with pytest.raises(outlive.OverBudget, match="of the first 2 images alone takes") as caught:
+        outlive.make_grid(images, max_bytes="20KiB")
+    assert caught.value.images == 2
+    assert next(images, None) is not None
 
 
 def test_a_file_is_only_recommended_where_it_would_help():

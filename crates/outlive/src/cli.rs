@@ -239,7 +239,7 @@ fn parse_box_size(text: &str) -> Result<u64, String> {
 pub(crate) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text
-        .find(|character: char| !character.is_ascii_digit())
+        .find(|character: char| !character.is_ascii_digit() && character != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
@@ -254,7 +254,14 @@ pub(crate) fn parse_size(text: &str) -> Option<u64> {
         "tb" => 1_000_000_000_000,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(factor)
+    let Some((whole, part)) = number.split_once('.') else {
+        return number.parse::<u64>().ok()?.checked_mul(factor);
+    };
+    // `1.5GiB`, as sizes are printed; digits on both sides.
+    let whole = whole.parse::<u64>().ok()?.checked_mul(factor)?;
+    part.parse::<u64>().ok()?;
+    let part: f64 = format!("0.{part}").parse().ok()?;
+    whole.checked_add((part * factor as f64).round() as u64)
 }
 
 #[cfg(test)]
@@ -269,7 +276,11 @@ mod tests {
         assert_eq!(read("5 MB"), Some(5_000_000));
         assert_eq!(read("4096"), Some(4096));
         assert_eq!(read("MiB"), None);
-        assert_eq!(read("1.5GiB"), None);
+        assert_eq!(read("1.5GiB"), Some(3 << 29));
+        assert_eq!(read("0.1 MB"), Some(100_000));
+        for wrong in [".5GiB", "1.GiB", "1.2.3", "1,5GiB", "-1", "."] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
         assert_eq!(read("99999999999TiB"), None);
     }
 

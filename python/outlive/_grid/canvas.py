@@ -50,13 +50,16 @@ def numpy_canvas(numpy: Any, dtype: Any, shape: tuple[int, ...], options: Option
     return mapped.view(numpy.ndarray)
 
 
-def is_over(size: int, options: Options, *, has_file: bool = True) -> bool:
+def is_over(
+    size: int, options: Options, *, has_file: bool = True, images: int | None = None
+) -> bool:
     """Whether a result has to go to a file.
 
     Args:
         size: Its bytes.
         options: The budget, and what to do about it.
         has_file: Whether it could lie in one: what is on a GPU cannot.
+        images: How many were read, if there may be more.
 
     Raises:
         OverBudget: It is too large, and nobody said that a file will do, or none would.
@@ -64,7 +67,7 @@ def is_over(size: int, options: Options, *, has_file: bool = True) -> bool:
     if options.max_bytes is None or size <= options.max_bytes:
         return False
     if options.over == "raise" or not has_file:
-        raise OverBudget(size, options.max_bytes, has_file)
+        raise OverBudget(size, options.max_bytes, has_file, images)
     return True
 
 

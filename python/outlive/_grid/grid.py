@@ -14,6 +14,7 @@ from typing import Any
 from outlive._grid.captions import check, elements_of, text_of
 from outlive._grid.cell_image import CellImages
 from outlive._grid.colour import colour_of
+from outlive._grid.options import size_of_cell
 from outlive._grid.pictures import is_picture
 from outlive._native import GridSpool
 
@@ -66,7 +67,9 @@ class Grid:
         self._process = os.getpid()
         # One thread may save while another adds, and a handler of signals in the midst of either.
         self._lock = threading.RLock()
-        self._spool: GridSpool | None = None if cell is None else self._new_spool(cell)
+        self._spool: GridSpool | None = (
+            None if cell is None else self._new_spool(size_of_cell(cell))
+        )
 
     def __len__(self) -> int:
         return 0 if self._spool is None else len(self._spool)
@@ -172,24 +175,22 @@ class Grid:
         return self._spool
 
     def _new_spool(self, cell: tuple[int, int]) -> GridSpool:
-        if min(cell) < 1:
-            raise ValueError(f"A cell needs pixels: {cell}")
-        height, width = cell
-        return GridSpool((height, width), self._background, tempfile.gettempdir())
+        return GridSpool(cell, self._background, tempfile.gettempdir())
 
 
 def _check_number(labels: Any, images: Any) -> None:  # noqa: ANN401
-    """Nothing is added if it is known before that there are not labels enough.
+    """Nothing is added if it is known before that labels and images are not as many.
 
     Raises:
-        ValueError: There are not.
+        ValueError: They are not.
     """
     count = _count(images)
     if count is None or not isinstance(labels, Sized):
         return
     given = 1 if isinstance(labels, str) else len(labels)
-    if given < count:
-        raise ValueError(f"There are fewer labels than images: {given} for {count}")
+    if given != count:
+        compared = "fewer" if given < count else "more"
+        raise ValueError(f"There are {compared} labels than images: {given} for {count}")
 
 
 def _count(images: Any) -> int | None:  # noqa: ANN401

@@ -41,7 +41,7 @@ class Growth:
         size = self._arrangement().elements * self._itemsize
         # Arrays of early NumPy do not say where they are.
         has_file = str(getattr(image, "device", "cpu")) == "cpu"
-        return is_over(size, self._options, has_file=has_file)
+        return is_over(size, self._options, has_file=has_file, images=self._count)
 
     def _arrangement(self) -> Arrangement:
         options = self._options

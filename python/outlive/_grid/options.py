@@ -72,12 +72,14 @@ def _bytes(size: Any) -> Any:  # noqa: ANN401
     if size is None:
         return None
     if isinstance(size, str):
-        from outlive._limit import limit_bytes
+        from outlive._limit import size_bytes
 
-        if "%" in size:
-            raise ValueError(f"max_bytes is a size such as `2GiB`, and no share: {size!r}")
-        return limit_bytes(size, 0)
-    count = index(size)
+        count = size_bytes(size)
+        if count is None:
+            hint = "no share" if "%" in size else "not"
+            raise ValueError(f"max_bytes is a size such as `2GiB`, and {hint}: {size!r}")
+        return count
+    count = int(size) if isinstance(size, float) and size.is_integer() else index(size)
     if count < 0:
         raise ValueError(f"max_bytes is negative: {size!r}")
     return count
@@ -88,6 +90,17 @@ def _cell(cell: Any) -> Any:  # noqa: ANN401
         return cell
     if isinstance(cell, str) or not hasattr(cell, "__len__") or len(cell) != 2:
         raise ValueError(f'cell has to be (height, width) or "largest": {cell!r}')
+    return size_of_cell(cell)
+
+
+def size_of_cell(cell: Any) -> tuple[int, int]:  # noqa: ANN401
+    """Height and width of a cell.
+
+    Raises:
+        ValueError: It is no pair, or has no pixels.
+    """
+    if isinstance(cell, str) or not hasattr(cell, "__len__") or len(cell) != 2:
+        raise ValueError(f"cell has to be (height, width): {cell!r}")
     height, width = map(index, cell)
     if height < 1 or width < 1:
         raise ValueError(f"A cell needs pixels: {cell!r}")

@@ -152,11 +152,19 @@
       const dimensions = cell.width && cell.height ? `${count(cell.width)} × ${count(cell.height)} pixels` : 'not known';
       const facts = [
         ['Dimensions', dimensions],
-        ['File size', cell.bytes > 0 || !this.#grid.live ? page.text.size(cell.bytes) : 'not known'],
+        ...this.#size(cell),
         ['Position', `row ${count(row)}, column ${count(column)}`],
       ];
       return page.element('dl', {}, ...facts.flatMap(([term, value]) =>
         [page.element('dt', {}, term), page.element('dd', {}, value)]));
+    }
+
+    /** What never was in a file has no size, unless that is the problem with it. */
+    #size(cell) {
+      if (cell.bytes > 0 || cell.problem) {
+        return [['File size', page.text.size(cell.bytes)]];
+      }
+      return this.#grid.live ? [['File size', 'not known']] : [];
     }
 
     #actions(cell, address) {

@@ -69,6 +69,13 @@ impl Destination {
     pub(crate) fn refuse_existing(&self) -> Result<()> {
         let path = self.path();
         if path.symlink_metadata().is_ok() {
+            if sheet::is_unfinished(path) {
+                bail!(
+                    "`{}` is an unfinished grid of other images, or with another look\n\
+                     hint: the command that began it goes on; `--overwrite` begins this one",
+                    path.display()
+                );
+            }
             bail!(
                 "`{}` exists\nhint: `--overwrite` replaces it",
                 path.display()

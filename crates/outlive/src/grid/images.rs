@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use outlive_data::grid::cells::Entries;
 use outlive_data::listing::{
     Captions, Columns, Details, Direction, Exclusion, Input, Labels, ListedEntries, Listing,
     ListingError, Options, Order, Origin, Place, Separator,
@@ -19,6 +20,10 @@ use super::stop::Stop;
 use super::told;
 use crate::cli::{GridArguments, ImageOrder};
 use crate::printer::visible::visible;
+use crate::say;
+
+/// Images among which one should have a caption, if any has.
+const CAPTIONS_LOOKED_FOR: u64 = 1000;
 
 /// Lists all images; `None` if it was stopped.
 pub(crate) fn listing(
@@ -139,7 +144,7 @@ pub(crate) fn entries(
     listing: Listing,
 ) -> Result<ListedEntries> {
     let current = std::env::current_dir().context("Cannot tell the current folder")?;
-    Ok(ListedEntries {
+    let entries = ListedEntries {
         listing: Arc::new(listing),
         place: Place {
             base: base(&arguments.paths),
@@ -147,7 +152,26 @@ pub(crate) fn entries(
             page,
         },
         labels: labels(&arguments.look.captions)?,
-    })
+    };
+    if !arguments.quiet {
+        tell_captions(&entries, &arguments.look.captions);
+    }
+    Ok(entries)
+}
+
+/// Captions that belong to nothing are rather those of paths that were written in another way.
+fn tell_captions(entries: &ListedEntries, file: &OsStr) {
+    let looked_at = entries.listing.len().min(CAPTIONS_LOOKED_FOR);
+    let is_missing = |index| entries.label(index).is_none();
+    if matches!(entries.labels, Labels::Captions(_)) && (0..looked_at).all(is_missing) {
+        let name = entries.entry(0).name;
+        say(&format!(
+            "`{}` has no caption for any of the first {looked_at} images\n\
+             hint: its paths should look like `{}`",
+            Path::new(file).display(),
+            visible(&name)
+        ));
+    }
 }
 
 /// Names are shown without what all of them begin with: the one folder that was named.

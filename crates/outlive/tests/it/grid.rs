@@ -215,6 +215,10 @@ fn captions_are_drawn_below_their_image() {
     assert_eq!(letters(1), 0, "no caption");
     assert!(letters(2) > 20, "by the path that was given");
     gallery.write("bad.csv", b"only one column\n");
+    fs_err::write(gallery.path("other.csv"), "elsewhere.jpg,cat\n").unwrap();
+    let output = gallery.grid(&["in", "-o", "o.png", "--captions", "other.csv"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("no caption for any of the first 3"), "{said}");
     let output = gallery.grid(&["in", "-o", "t.png", "--captions", "bad.csv"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("line 1"), "{}", stderr(&output));

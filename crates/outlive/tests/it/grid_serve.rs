@@ -17,6 +17,9 @@ fn colours(count: usize) -> Vec<[u8; 3]> {
         .collect()
 }
 
+/// What those are told who do not know the token.
+const ADVICE: &[u8] = b"Use the whole address that was printed\n";
+
 #[test]
 fn a_page_comes_to_whoever_has_the_address() {
     let pictures = Pictures::new(&colours(5));
@@ -65,7 +68,7 @@ fn nobody_else_gets_anything() {
         &format!("/{}x/", served.token),
     ] {
         let answer = served.ask(path, "");
-        assert_eq!((answer.status, answer.body.len()), (403, 0), "{path}");
+        assert_eq!((answer.status, &answer.body[..]), (403, ADVICE), "{path}");
     }
     for (host, status) in [
         ("evil.example", 403),
@@ -103,7 +106,7 @@ fn a_connection_without_the_token_ends_after_one_answer() {
     for path in ["/".to_owned(), format!("/{wrong}/grid.js")] {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         let answer = served.send(&request.repeat(20));
-        assert_eq!((answer.status, answer.body.len()), (403, 0), "{path}");
+        assert_eq!((answer.status, &answer.body[..]), (403, ADVICE), "{path}");
         assert!(answer.head.contains("Connection: close\r\n"));
     }
     // Whoever has the token keeps the connection, even if there is nothing of a name.

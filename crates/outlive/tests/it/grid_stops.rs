@@ -55,6 +55,8 @@ fn a_sheet_that_was_stopped_can_be_opened_and_goes_on() {
             assert!(said.contains("The same command goes on"), "{said}");
             let part = gallery.sheet("s.png");
             assert!(part.height < gallery.sheet("whole.png").height);
+            let other = gallery.grid(&["in", "-o", "s.png", "--cell", "40"]);
+            assert!(stderr(&other).contains("unfinished grid"), "{other:?}");
         }
         let summary = gallery.summary(&arguments);
         assert!(summary["kept"].as_u64().unwrap() > 0, "{summary}");

@@ -31,7 +31,7 @@ use self::target::{EncodeError, Written};
 use super::cells::Cells;
 use super::keep::Keep;
 use super::layout::Layout;
-use super::own_file::{self, Claim, PARTIAL, beside};
+use super::own_file::{self, Claim, PARTIAL, RESUME, beside};
 use super::progress::{End, Outcome, Progress};
 use super::style::Style;
 
@@ -72,6 +72,11 @@ pub struct Sheet {
     stopped: Option<Seal>,
     /// Whether there was nothing at the output.
     is_new: bool,
+}
+
+/// Whether a call was stopped while it wrote this file, and can go on.
+pub fn is_unfinished(output: &Path) -> bool {
+    own_file::is_plain(output) && own_file::is_plain(&beside(output, RESUME))
 }
 
 /// The order in which a sheet asks for its cells, from cell `from` on.

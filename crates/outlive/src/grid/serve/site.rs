@@ -36,7 +36,9 @@ impl Site {
         let answer = match route {
             Ok(route) => self.serve(route, request),
             Err(Unknown::Forbidden) => {
-                return (Response::empty("403 Forbidden"), Then::Close);
+                let advice = Body::Fixed(b"Use the whole address that was printed\n");
+                let refused = Response::fine("text/plain", advice).with_status("403 Forbidden");
+                return (refused, Then::Close);
             }
             Err(Unknown::Missing) => Ok(missing()),
         };
