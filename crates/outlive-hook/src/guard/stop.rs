@@ -85,7 +85,7 @@ static IS_SILENT: AtomicBool = AtomicBool::new(false);
 /// is its parent, whose pages part from its own as it does so. Sooner, too, where growth is silent
 /// and can only be seen from outside.
 pub fn line(budget: u64) -> i64 {
-    let part = if IS_SILENT.load(Relaxed) {
+    let part = if is_silent() {
         SILENT_LINE_PART
     } else if is_forked() {
         FORKED_LINE_PART
@@ -93,6 +93,11 @@ pub fn line(budget: u64) -> i64 {
         LINE_PART
     };
     (budget / part).clamp(LEAST_LINE, MOST_LINE) as i64
+}
+
+/// Whether growth of this process can only be seen from outside.
+pub fn is_silent() -> bool {
+    IS_SILENT.load(Relaxed)
 }
 
 /// Whether the last measurement, whoever made it, found the headroom short.
