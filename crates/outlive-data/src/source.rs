@@ -324,6 +324,14 @@ mod tests {
         assert!(reader.buffer.capacity() <= STARTS[0]);
     }
 
+    #[test]
+    fn what_has_no_end_is_not_opened_as_a_part_either() {
+        for path in ["/dev/zero", "/"] {
+            let error = Opened::part(Path::new(path), 512, 10).unwrap_err();
+            assert!(error.to_string().starts_with("It is "), "{error}");
+        }
+    }
+
     fn opened(bytes: &[u8]) -> Opened {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

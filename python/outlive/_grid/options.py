@@ -76,8 +76,8 @@ def _bytes(size: Any) -> Any:  # noqa: ANN401
 
         count = size_bytes(size)
         if count is None:
-            hint = "no share" if "%" in size else "not"
-            raise ValueError(f"max_bytes is a size such as `2GiB`, and {hint}: {size!r}")
+            what = "no share" if "%" in size else "nothing else"
+            raise ValueError(f"max_bytes is a size such as `2GiB`, and {what}: {size!r}")
         return count
     count = int(size) if isinstance(size, float) and size.is_integer() else index(size)
     if count < 0:
